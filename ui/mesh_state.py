@@ -13,10 +13,8 @@ from typing import Any
 
 import msgspec
 
-from common.curves import Evaluated
 from common.lean import outcome_values
 from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
-from common.records.lately import Lately, cause
 
 OUTCOMES = tuple(outcome_values({}))
 """Values that count the outcomes of tactics in Lean, by kind."""
@@ -45,6 +43,12 @@ KNOWN_POINTS = 40_000
 """Points remembered to recognise repeated ones: twice the size of the broker's history, which may send all again."""
 
 
+SILENT_AFTER = 10.0
+"""Seconds without a heartbeat after which a node is sick: one comes every second."""
+
+LAG_SHOWN = 500.0
+"""Milliseconds of event-loop lag that a person should see."""
+
 LARGEST_VALUE = 1e100
 """Larger values are no measurements; their sums could be infinite. NaN is not smaller, either."""
 
@@ -66,6 +70,8 @@ class NodeView:
     seen: float = 0.0
     """Unix time of the last heartbeat or registry entry."""
     gone_since: float | None = None
+    heard: float = 0.0
+    """Unix time of the monitor's clock at the last heartbeat; 0: none was heard."""
 
 
 class MeshState:
@@ -81,6 +87,9 @@ class MeshState:
         self.evaluations: OrderedDict[tuple[float, int], dict[str, Any]] = OrderedDict()
         """By time and training step. Stored separately from the points, because a long run has too many points to keep
         all."""
+        self.ticks = 0
+        self.heard = 0
+        """Points and log records so far, the dropped ones too."""
         self._departed: Counter[str] = Counter()
         self._recent: deque[tuple[float, dict[str, float]]] = deque()
 
@@ -100,16 +109,18 @@ class MeshState:
             elif now - node.gone_since > GONE_AFTER:
                 self._drop(node_id)
 
-    def see_heartbeat(self, heartbeat: Heartbeat) -> None:
+    def see_heartbeat(self, heartbeat: Heartbeat, now: float = 0.0) -> None:
         """Update a node from its heartbeat. Heartbeats of nodes that are not in the registry yet are ignored; the next
-        one comes in a second."""
+        one comes in a second. `now`: Unix time of this clock."""
         node = self.nodes.get(heartbeat.node_id)
         if node is None or node.gone_since is not None:
             return
         node.values, node.state = finite(heartbeat.values), heartbeat.state
+        node.heard = now
         node.seen = heartbeat.time if math.isfinite(heartbeat.time) else node.seen
 
     def see_log(self, record: LogRecord) -> None:
+        self.heard += 1
         self.logs.append(record)
 
     def see_proof(self, proof: ProofFound) -> bool:
@@ -129,6 +140,7 @@ class MeshState:
         new = key not in self._known_points
         if new:
             self._known_points[key] = None
+            self.heard += 1
             self.points.append(point)
             if (evaluation := evaluation_of(point)) is not None:
                 self.see_evaluation(evaluation)
@@ -148,6 +160,7 @@ class MeshState:
 
     def tick(self, now: float) -> None:
         """Record the totals for the rates; call it once a second."""
+        self.ticks += 1
         totals = self.totals()
         self._recent.append((now, totals))
         while len(self._recent) > 2 and now - self._recent[0][0] > RATE_WINDOW:
@@ -171,32 +184,11 @@ class MeshState:
         seconds = max(end - start, 1e-9)
         return {name: max(0.0, after.get(name, 0.0) - before.get(name, 0.0)) / seconds for name in RATES}
 
-    def overview(self, now: float) -> dict[str, Any]:
-        """The page's data that changes every second: nodes, totals, rates."""
-        order = sorted(self.nodes.values(), key=lambda node: (node.info.role, node.info.started))
-        return {
-            "time": now,
-            "nodes": [_node(node, now) for node in order],
-            "totals": self.totals(),
-            "rates": self.rates(),
-            "why": self._why(),
-        }
-
-    def _why(self) -> str:
-        """What is slow, as the learner's timelines say; empty if there is no learner, or it has not said yet."""
-        learners = [node for node in self.nodes.values() if node.info.role == "learner" and node.gone_since is None]
-        found = Lately.of_values(learners[0].values) if learners else None
-        return str(cause(found)) if found is not None else ""
-
-    def history(self) -> dict[str, Any]:
-        """The data that a page needs when it opens."""
-        return {
-            "logs": msgspec.to_builtins(list(self.logs)),
-            "proofs": msgspec.to_builtins(list(self.proofs)),
-            "points": msgspec.to_builtins(list(self.points)),
-            "evaluations": sorted(self.evaluations.values(), key=lambda each: float(each["time"])),
-            "speeds": list(self.speeds),
-        }
+    def sick(self, now: float) -> list[dict[str, Any]]:
+        """The nodes that a person should look at, the worst first, each with its reasons."""
+        found = [(view, reasons) for view in self.nodes.values() if (reasons := troubles(view, now))]
+        order = sorted(found, key=lambda each: (each[0].state != "unhealthy", each[0].info.role, each[0].info.node_id))
+        return [{"id": each.info.node_id, "role": each.info.role, "why": why} for each, why in order]
 
     def _drop(self, node_id: str) -> None:
         self._departed.update(_counters(self.nodes.pop(node_id)))
@@ -221,12 +213,6 @@ def evaluation_of(point: Point) -> dict[str, Any] | None:
     )
 
 
-def evaluation_shown(evaluation: Evaluated) -> dict[str, Any]:
-    """An evaluation from the run's file, as the page gets it; unlike that of a point, it has a label."""
-    names = ("time", "step", "label", "beside", "statements", "solved", "undecided", "simulations")
-    return {name: getattr(evaluation, name) for name in names} | {"rate": evaluation.solve_rate}
-
-
 def _counters(node: NodeView) -> dict[str, float]:
     role = node.info.role
     known = {name: node.values[name] for name in COUNTERS.get(role, ()) if name in node.values}
@@ -234,18 +220,16 @@ def _counters(node: NodeView) -> dict[str, float]:
     return {f"{role}.{name}": value for name, value in known.items() if 0 <= value <= MOST_COUNTED}
 
 
-def _node(node: NodeView, now: float) -> dict[str, Any]:
-    return {
-        "id": node.info.node_id,
-        "role": node.info.role,
-        "host": node.info.host,
-        "pid": node.info.pid,
-        "version": node.info.version,
-        "state": node.state,
-        "uptime": max(0.0, now - node.info.started),
-        "silent": max(0.0, now - node.seen),
-        "capacity": node.info.capacity,
-        "problems": node.info.problems,
-        "offenders": getattr(node.info.facts, "offenders", ()),
-        "values": node.values,
-    }
+def troubles(node: NodeView, now: float) -> list[str]:
+    """What is wrong with a node, in words; empty: nothing."""
+    if node.gone_since is not None:
+        return [f"gone for {now - node.gone_since:.0f} s"]
+    found = [f"{part}: {problem}" for part, problem in node.info.problems.items()]
+    found += [f"misbehaves: {offender}" for offender in getattr(node.info.facts, "offenders", ())]
+    if node.state == "unhealthy" and not found:
+        found.append("unhealthy")
+    if node.heard and now - node.heard > SILENT_AFTER:
+        found.append(f"silent for {now - node.heard:.0f} s")
+    if (lag := node.values.get("loop_lag_ms", 0.0)) >= LAG_SHOWN:
+        found.append(f"its event loop stands still for {lag:.0f} ms at a time")
+    return found

@@ -1,143 +1,82 @@
-"""Serves the page and its event stream (server-sent events) with aiohttp. The page loads nothing from other machines.
+"""Serves the monitor with aiohttp: its pages, what they ask for (`ui.views`), and a stream of changes. Pages load
+nothing from other machines.
 
-Each open page has a bounded queue. A page that does not keep up (a sleeping laptop) is disconnected, reconnects
-automatically and gets the history again, so it never slows the monitor down.
+A page reads its data with GET /api/run/NAME/VIEW. It hears what has changed from /events?run=NAME (server-sent events),
+one small message a second, and asks again for what it shows. So there is one way for a run that goes on, for one that
+is over, and for a page that opens late; and a page that does not keep up misses nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import gzip
+import hashlib
 import importlib.util
+import mimetypes
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from aiohttp import web
 
 from common.life.serving import Access
-from common.protocol.messages import LogRecord, Point
+from common.output.command import UserError
 from common.settings import WebSettings
-from ui.mesh_state import LOGS_SHOWN, MeshState, evaluation_of, evaluation_shown
-from ui.run_files import Change as RunChange, RunFiles
-from ui.training_runs import Change, TrainingRuns
+from ui.runs import NotHere, Run, Runs
+from ui.views import View, all_views, asked
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 STATIC = Path(__file__).parent / "static"
-QUEUE_LIMIT = 2000
-"""Most events that wait for one page: some minutes of a busy mesh."""
+
+TICK = 1.0
+"""Seconds between messages to a page: as often as nodes send heartbeats."""
+
+COMPRESSED = 1024
+"""Answers with at least so many bytes are compressed."""
+
+MOST_PAGES = 200
+"""Most pages that are open at once; further ones get 503."""
 
 HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:",
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
     "Referrer-Policy": "no-referrer",
 }
-"""The page may load content from this server only; plotly needs inline styles."""
+"""The page may load content from this server only."""
 
 
 class Monitor:
-    """Serves `state` to any number of pages; `publish` sends them an event."""
+    """Serves runs to any number of pages."""
 
-    def __init__(
-        self,
-        state: MeshState,
-        run: str,
-        training: TrainingRuns | None = None,
-        *,
-        mesh: bool = True,
-        files: RunFiles | None = None,
-        access: Access | None = None,
-    ) -> None:
-        """`mesh`: whether a mesh is watched. If not, the page shows the run from `files`, and training runs. `access`:
-        who may open the page; None: everybody on this machine."""
+    def __init__(self, runs: Runs, access: Access | None = None) -> None:
+        """`access`: who may open the pages; None: everybody on this machine."""
+        self.runs = runs
         self._access = access or Access(WebSettings())
-        self.state = state
-        self.run = run
-        self.training = training
-        self.mesh = mesh
-        self.files = files
-        self.connected = False
-        """Whether the broker is connected, if a mesh is watched."""
-        self._pages: set[asyncio.Queue[str | None]] = set()
-
-    def publish(self, kind: str, data: Any) -> None:
-        """Send an event to every open page; a page whose queue is full must reconnect."""
-        text = _event(kind, data)
-        for page in list(self._pages):
-            try:
-                page.put_nowait(text)
-            except asyncio.QueueFull:
-                self._pages.discard(page)
-                _close(page)
-
-    def train(self, changes: Sequence[Change]) -> None:
-        """Add changes of the training runs, and send them to the pages."""
-        if self.training is not None:
-            self.training.take(changes)
-        for change in changes:
-            self.publish("training", change.shown())
-
-    def take(self, change: RunChange) -> None:
-        """Add new content of the run's files, and send it to the pages."""
-        for evaluation in change.evaluations:  # before the points, which have no labels
-            self.evaluated(evaluation_shown(evaluation))
-        for point in change.points:
-            self.point(point)
-        for proof in change.proofs:
-            if self.state.see_proof(proof):
-                self.publish("proof", msgspec.to_builtins(proof))
-        if change.summary is not None:
-            self.publish("summary", change.summary)
-        for record in change.logs[-LOGS_SHOWN:]:
-            self.log(record)
-
-    def point(self, point: Point) -> None:
-        """Add a point of a curve, and send it to the pages if it is new."""
-        evaluation = evaluation_of(point)
-        count = len(self.state.evaluations)
-        if self.state.see_point(point):
-            self.publish("point", msgspec.to_builtins(point))
-            if evaluation is not None and len(self.state.evaluations) != count:
-                self.publish("evaluation", evaluation)
-
-    def log(self, record: LogRecord) -> None:
-        """Add a log record, and send it to the pages."""
-        self.state.see_log(record)
-        self.publish("log", msgspec.to_builtins(record))
-
-    def evaluated(self, evaluation: dict[str, Any]) -> None:
-        """Add an evaluation, and send it to the pages if it is new."""
-        if self.state.see_evaluation(evaluation):
-            self.publish("evaluation", evaluation)
-
-    def overview(self, now: float) -> dict[str, Any]:
-        """The page's data that changes every second."""
-        more = {"broker": self.connected} if self.mesh else {}
-        return self.state.overview(now) | more | ({} if self.files is None else {"files": self.files.shown()})
-
-    def history(self) -> dict[str, Any]:
-        """The data that a page needs when it opens."""
-        training = [] if self.training is None else self.training.shown()
-        data = {"run": self.run, "mesh": self.mesh, "training": training, **self.state.history()}
-        return data if self.files is None else data | {"files": self.files.shown(), "summary": self.files.summary}
+        self._views = all_views()
+        self._files = _Files()
+        self._ticks: dict[str, tuple[float, bytes]] = {}
+        self._pages: set[asyncio.Event] = set()
 
     def close(self) -> None:
         """End every page's stream, so that the server can stop."""
-        for page in self._pages:
-            _close(page)
-        self._pages.clear()
+        for closing in self._pages:
+            closing.set()
 
     def application(self) -> web.Application:
         app = web.Application(middlewares=[_headers, self._from_here])
-        app.router.add_get("/", self._index)
+        app.router.add_get("/", self._first)
+        for path in ("/runs", "/run/{name}", "/run/{name}/{page:.*}"):
+            app.router.add_get(path, self._index)
+        app.router.add_get("/static/{file:.+}", self._static)
+        app.router.add_get("/chart.js", self._chart)
         app.router.add_get("/events", self._events)
         app.router.add_get("/api/state", self._state)
-        app.router.add_get("/plotly.js", self._plotly)
-        app.router.add_static("/static", STATIC)
+        app.router.add_get("/api/runs", self._list)
+        app.router.add_get("/api/run/{name}/{view}", self._view)
         return app
 
     @web.middleware
@@ -148,43 +87,155 @@ class Monitor:
             return entry
         if refusal is not None:
             return web.Response(status=refusal.status, text=refusal.reason + "\n", headers=refusal.headers)
-        return await handler(request)
+        try:
+            return await handler(request)
+        except UserError as error:
+            return _json({"error": str(error)}, status=404 if isinstance(error, NotHere) else 400)
 
-    async def _index(self, _: web.Request) -> web.StreamResponse:
-        return web.FileResponse(STATIC / "index.html")
+    # --- pages --------------------------------------------------------------------------------------------------------
 
-    async def _plotly(self, _: web.Request) -> web.StreamResponse:
-        return web.FileResponse(plotly_script(), headers={"Cache-Control": "max-age=86400"})
+    async def _first(self, _: web.Request) -> web.StreamResponse:
+        watched = self.runs.watched
+        where = "/runs" if watched is None else f"/run/{watched.name}/overview"
+        return web.Response(status=302, headers={"Location": where, "Cache-Control": "no-store"})
+
+    async def _index(self, request: web.Request) -> web.StreamResponse:
+        return self._files.response(request, STATIC / "index.html")
+
+    async def _static(self, request: web.Request) -> web.StreamResponse:
+        path = (STATIC / request.match_info["file"]).resolve()
+        if STATIC.resolve() not in path.parents or not path.is_file():
+            raise web.HTTPNotFound
+        return self._files.response(request, path)
+
+    async def _chart(self, request: web.Request) -> web.StreamResponse:
+        return self._files.response(request, chart_script())
+
+    # --- data ---------------------------------------------------------------------------------------------------------
 
     async def _state(self, _: web.Request) -> web.StreamResponse:
-        """The data of the page as JSON, for programs: GET /api/state."""
-        return web.Response(
-            body=_encode({**self.overview(time.time()), **self.history()}), content_type="application/json"
-        )
+        """The watched run in short, for programs: GET /api/state."""
+        watched = self.runs.watched
+        if watched is None:
+            return _json({"run": None, "runs": await asyncio.to_thread(self.runs.names)})
+        return _json(self._tick_content(watched))
+
+    async def _list(self, _: web.Request) -> web.StreamResponse:
+        from ui.views.listing import listing
+
+        return _json(await asyncio.to_thread(listing, self.runs))
+
+    async def _view(self, request: web.Request) -> web.StreamResponse:
+        view = self._views.get(request.match_info["view"])
+        if view is None:
+            return _json({"error": f"no view {request.match_info['view']}; there are: {', '.join(self._views)}"}, 404)
+        run = await asyncio.to_thread(self.runs.get, request.match_info["name"])
+        body = await asyncio.to_thread(_answered, view, run, dict(request.query))
+        return _compressed(web.Response(body=body, content_type="application/json"), len(body))
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
+        if len(self._pages) >= MOST_PAGES:
+            raise web.HTTPServiceUnavailable(text="too many pages are open\n")
+        run = await asyncio.to_thread(self.runs.get, request.query.get("run", ""))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **HEADERS})
         await response.prepare(request)
-        page: asyncio.Queue[str | None] = asyncio.Queue(QUEUE_LIMIT)
-        self._pages.add(page)
+        closing = asyncio.Event()
+        self._pages.add(closing)
         try:
-            await response.write(_event("history", self.history()).encode())
-            await response.write(_event("overview", self.overview(time.time())).encode())
-            while (text := await page.get()) is not None:
-                await response.write(text.encode())
+            while not closing.is_set():
+                await response.write(b"event: tick\ndata: " + await self._tick(run) + b"\n\n")
+                try:
+                    await asyncio.wait_for(closing.wait(), TICK)
+                except TimeoutError:
+                    continue
         except ConnectionError:
             return response  # the reader closed the page
         finally:
-            self._pages.discard(page)
+            self._pages.discard(closing)
         return response
 
+    async def _tick(self, run: Run) -> bytes:
+        """What all pages of a run hear; made once for all of them."""
+        made, content = self._ticks.get(run.name, (0.0, b""))
+        if time.monotonic() - made > TICK / 2:
+            found = await asyncio.to_thread(self._tick_content, run)
+            made, content = time.monotonic(), encode(found)
+            self._ticks[run.name] = (made, content)
+        return content
 
-def plotly_script() -> Path:
-    """The plotly.js that the installed `plotly` package carries (importing the package would take a second)."""
-    spec = importlib.util.find_spec("plotly")
+    def _tick_content(self, run: Run) -> dict[str, Any]:
+        mesh = run.mesh
+        summary = run.summary()
+        found: dict[str, Any] = {
+            "run": run.name,
+            "kind": run.kind,
+            "time": time.time(),
+            "live": mesh is not None,
+            "connected": run.connected,
+            "finished": summary is not None,
+            "files": run.folder is not None,
+            "versions": run.versions(),
+        }
+        if mesh is not None:
+            learners = [node for node in mesh.nodes.values() if node.info.role == "learner" and node.gone_since is None]
+            alive = sum(1 for node in mesh.nodes.values() if node.gone_since is None)
+            found |= {
+                "phase": learners[0].state if learners else "",
+                "left": learners[0].values.get("budget_left_s") if learners else None,
+                "alive": alive,
+                "sick": len(mesh.sick(time.time())),
+                "totals": mesh.totals(),
+                "rates": mesh.rates(),
+            }
+        return found
+
+
+def _answered(view: View, run: Run, parameters: dict[str, str]) -> bytes:
+    return encode(view.answer(run, asked(view, parameters)))
+
+
+class _File(NamedTuple):
+    """A file of the page as it is sent."""
+
+    changed: int
+    etag: str
+    kind: str
+    body: bytes
+    zipped: bytes
+
+
+class _Files:
+    """The files of the page, compressed once."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, _File] = {}
+
+    def response(self, request: web.Request, path: Path) -> web.Response:
+        changed = path.stat().st_mtime_ns
+        file = self._files.get(path)
+        if file is None or file.changed != changed:
+            body = path.read_bytes()
+            kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+            etag = hashlib.blake2b(body, digest_size=8).hexdigest()
+            file = self._files[path] = _File(changed, etag, kind, body, gzip.compress(body, 9))
+        headers = {"ETag": f'"{file.etag}"', "Vary": "Accept-Encoding"}
+        if f'"{file.etag}"' in request.headers.get("If-None-Match", ""):
+            return web.Response(status=304, headers=headers)
+        zipped = "gzip" in request.headers.get("Accept-Encoding", "")
+        if zipped:
+            headers["Content-Encoding"] = "gzip"
+        charset = "utf-8" if file.kind.startswith("text/") else None
+        return web.Response(
+            body=file.zipped if zipped else file.body, content_type=file.kind, charset=charset, headers=headers
+        )
+
+
+def chart_script() -> Path:
+    """The Chart.js that the installed package `chartkick` carries."""
+    spec = importlib.util.find_spec("chartkick")
     if spec is None or spec.origin is None:
-        raise FileNotFoundError("the package `plotly` is not installed; run the set-up again (`just setup`)")
-    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
+        raise FileNotFoundError("the package `chartkick` is not installed; run the set-up again (`just setup`)")
+    return Path(spec.origin).parent / "django" / "static" / "chartkick" / "Chart.bundle.js"
 
 
 @web.middleware
@@ -196,18 +247,17 @@ async def _headers(request: web.Request, handler: Handler) -> web.StreamResponse
     return response
 
 
-def _event(kind: str, data: Any) -> str:
-    return f"event: {kind}\ndata: {_encode(data).decode()}\n\n"
+def _json(content: object, status: int = 200) -> web.Response:
+    body = encode(content)
+    return _compressed(web.Response(status=status, body=body, content_type="application/json"), len(body))
 
 
-_encode = msgspec.json.Encoder().encode
+def _compressed(response: web.Response, size: int) -> web.Response:
+    if size >= COMPRESSED:
+        response.enable_compression()
+    return response
+
+
+encode = msgspec.json.Encoder().encode
 """Encodes everything that pages and programs get. A number that is not finite becomes null; Python's own `json` would
 write `NaN`, which no browser can read."""
-
-
-def _close(page: asyncio.Queue[str | None]) -> None:
-    """Put the end mark into the queue, in place of an event if the queue is full."""
-    with contextlib.suppress(asyncio.QueueEmpty):
-        if page.full():
-            page.get_nowait()
-    page.put_nowait(None)

@@ -17,7 +17,7 @@ from common.output.command import UserError
 from common.settings import LifeSettings, WebSettings, token_of
 
 TRAINING = "training"
-"""Name in place of a run's: show training runs only."""
+"""Name in place of a run's: show no mesh."""
 
 
 TOKEN_FILE = ".monitor-token"
@@ -29,7 +29,7 @@ TOKEN_BYTES = 24
 
 @dataclass
 class UiSettings(WebSettings):
-    """The web monitor: one live page about a run, and about training runs."""
+    """The web monitor: live pages about a mesh, and about all runs of a folder."""
 
     section = "ui"
 
@@ -45,15 +45,16 @@ class UiSettings(WebSettings):
     port: Port = 5050
     """Port to listen on; 0 takes a free one and prints it."""
 
-    history: str = ""
-    """A run's metrics.jsonl, read at start so that the curves begin with the run. Empty: they begin now."""
+    folder: str = ""
+    """The folder of the mesh's run, which has its records and curves. Empty: the one of its name in `runs`, if a
+    learner of the mesh owns it. If it is not on this machine, pages show only what the mesh says."""
 
     runs: Annotated[str, tyro.conf.arg(aliases=["--directory"])] = "runs"
-    """Folder of run directories. A run without a broker is shown from its files there, and so are the curves of
-    training runs (`proofmesh train`). Empty: none."""
+    """Folder of run directories, all of which are shown: runs of learners, training runs, self-play, evaluations.
+    Empty: none."""
 
     mesh: bool = True
-    """Connect to the run's broker. With `--no-mesh`, the run is shown from its files, together with training runs."""
+    """Connect to the run's broker. With `--no-mesh`, runs are shown from their files."""
 
     patience: Duration | None = 3.0
     """Seconds in which the broker must answer and have nodes of the run; otherwise the run is shown from its files.

@@ -32,9 +32,10 @@ from common.life import metrics
 from common.life.logging import FILE_BACKUPS, LinesFile
 from common.machine import own_host, own_version
 from common.output.visible import as_json
-from common.protocol.messages import LogRecord, Span, Spans
+from common.protocol.messages import Heartbeat, LogRecord, Span, Spans
 from common.protocol.subjects import telemetry
 from common.watch.logs import LOGS
+from common.watch.nodes import NodeHistory
 
 if TYPE_CHECKING:
     import aiohttp
@@ -206,8 +207,9 @@ ELSEWHERE = "elsewhere.log"
 
 
 async def keep_telemetry(bus: Bus, folder: Path) -> None:
-    """Write spans and logs into a run's folder from now on. Raises OSError if it is not writable."""
+    """Write spans, logs and heartbeats into a run's folder from now on. Raises OSError if it is not writable."""
     kept = LinesFile(folder / FILE)
+    nodes = NodeHistory(folder)
     elsewhere = LinesFile(folder / LOGS / ELSEWHERE)
 
     def hear_log(_: str, record: LogRecord) -> None:
@@ -216,6 +218,7 @@ async def keep_telemetry(bus: Bus, folder: Path) -> None:
 
     await bus.subscribe(telemetry("*", "*", "spans"), Spans, lambda _, message: write(kept, message))
     await bus.subscribe(telemetry("*", "*", "log"), LogRecord, hear_log)
+    await bus.subscribe(telemetry("*", "*", "heartbeat"), Heartbeat, lambda _, heartbeat: nodes.hear(heartbeat))
 
 
 def line_of(record: LogRecord) -> str:

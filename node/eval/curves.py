@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from common.report.chart import COLOURS, Chart, short
+from common.statistics import wilson
 from node.eval.results import Results, StatementResult, exact_until, solved_at, spent_of
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ KINDS = {"simulations": "simulations", "lean_attempts": "Lean attempts", "second
 
 MOST_POINTS = 2000
 """Most points of a curve. A picture cannot show more, and a curve of 100,000 proofs would have 100,000 points."""
-
-_Z = 1.959963984540054
-"""Standard deviations within which 95% of a normal distribution lie."""
 
 
 @dataclass(frozen=True)
@@ -39,22 +37,6 @@ class Curve:
     high: Sequence[float]
     complete_until: float = math.inf
     """Every unsolved attempt had at least this budget. Beyond it the curve is a lower bound."""
-
-
-def wilson(solved: float, count: int) -> tuple[float, float]:
-    """Ends of the 95% interval of a share: Wilson's score interval (JASA 22, 1927), over statements.
-
-    With several passes a score lies between 0 and 1 and varies less than an outcome of 0 or 1, so the interval is wider
-    than necessary. Returns nan if there is no statement.
-    """
-    if not count:
-        return math.nan, math.nan
-    share = solved / count
-    scale = 1 + _Z**2 / count
-    middle = (share + _Z**2 / (2 * count)) / scale
-    half = _Z / scale * math.sqrt(max(0.0, share * (1 - share)) / count + _Z**2 / (4 * count**2))
-    # Shares of exactly 0 and 1 must not be changed by rounding.
-    return (0.0 if solved <= 0 else max(0.0, middle - half)), (1.0 if solved >= count else min(1.0, middle + half))
 
 
 def curve_of(results: Results, kind: str, label: str = "") -> Curve:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from common.output.visible import visible
-from node.eval.curves import wilson
+from common.statistics import wilson
 from node.eval.folder import AttemptRecord, Plan, Standing, StatementRecord
 from node.eval.results import FIRST_BUDGET
 

@@ -12,7 +12,8 @@ from common.files import write_whole
 from common.output.visible import visible
 from common.output.words import amount, interval, number_of, percent
 from common.report.table import Column, Table, right
-from node.eval.curves import KINDS, Curve, chart, curves_of, wilson
+from common.statistics import wilson
+from node.eval.curves import KINDS, Curve, chart, curves_of
 from node.eval.folder import Evaluation, Plan, Standing, explained
 from node.eval.results import Costs, Results, SearchNumbers, StatementResult, Tally, exact_until, results_of
 from node.lean.check.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files, write_files

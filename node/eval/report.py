@@ -14,7 +14,8 @@ from common.protocol.attempts import Method
 from common.report.chart import Chart
 from common.report.page import page
 from common.report.table import Cell, Column, Content, Table, right
-from node.eval.curves import KINDS, Curve, chart, curves_of, wilson
+from common.statistics import wilson
+from node.eval.curves import KINDS, Curve, chart, curves_of
 from node.eval.folder import AttemptRecord, Plan, Standing
 from node.eval.outputs import head_rows, search_rows
 from node.eval.results import Results, StatementResult, Tally

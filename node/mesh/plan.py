@@ -175,7 +175,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
             node.bus.key, node.bus.invite = str(keys.folder_of(broker.store, node.run)), ""
     else:
         own["broker"] = ["--no-server"]
-    own["ui"] = [] if ui.history else ["--history", str(directory / "metrics.jsonl")]
+    own["ui"] = [] if ui.folder else ["--folder", str(directory)]
     own["ui"] += ["--patience", "None"]  # the monitor waits for the broker, which starts at the same time
     if "runs" not in config.read(file).get("ui", {}):
         ui.runs = run_dir

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from ui.run_files import RunFiles
 
 from common.bus import Bus, BusSettings
 from common.life.node import NodeSettings
@@ -10,7 +11,6 @@ from common.machine import listenable
 from common.protocol.messages import NodeInfo
 from tests.message_values import named
 from tests.ui.test_run_files import make_run
-from ui.run_files import RunFiles
 from ui.service import NoSuchRun, choose
 from ui.settings import TRAINING, UiSettings
 

@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from ui.run_files import SUMMARY, RunFiles, is_run, run_folders
 
 from common import curves
 from common.curves import METRICS, Evaluated, Part, encode_line
 from common.records.readers import DATABASE
 from common.records.store import Store
 from tests.node.learner.builders import PROVED, planned, result, row
-from ui.run_files import SUMMARY, RunFiles, is_run, run_folders
 
 
 def evaluated(label: str, **changes: int) -> Evaluated:

@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from ui.training_runs import TrainingRuns, thinned
 
 from common.curves import ABOUT, METRICS, About, encode_line, write_about
 from common.protocol.messages import Point
 from ui import training_runs
-from ui.training_runs import TrainingRuns, thinned
 
 
 def begin(folder: Path, name: str, started: float, steps: int = 10) -> Path:

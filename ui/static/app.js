@@ -1,223 +1,266 @@
-// The monitor's page: listens to /events and draws. All text is set with textContent, so nothing a model writes is markup.
-import { $, COLOURS, DATES, duration, each, element, layout, number, received, visible } from "./page.js";
-import { addEvaluation, addSolveRate, showEvaluations } from "./evaluations.js";
-import { showSummary } from "./summary.js";
-import { showTraining } from "./training.js";
+// The frame of the monitor: which page is open, what has changed, and when to ask again.
+import { get, part } from "./lib/api.js";
+import { $, fill, h, shortened } from "./lib/dom.js";
+import { duration } from "./lib/format.js";
+import { PAGES } from "./pages.js";
 
-const LEVELS = { debug: 0, info: 1, warning: 2, error: 3, critical: 3 };
-const LOG_LINES = 400;
-const PROOFS = 60;
-const LAG_SHOWN = 50; // milliseconds of event-loop lag from which a person should see it
+/** @typedef {import("./types").Tick} Tick */
+/** @typedef {import("./types").OpenPage} OpenPage */
+/** @typedef {import("./types").Page} Page */
 
-// What the counter tiles show: [label, where it is (role.name in totals, or a function of the overview), class].
-const COUNTERS = [
-  ["proofs verified", "learner.proofs_verified", "good"],
-  ["roots solved by provers", "prover.roots_solved"],
-  ["rejected by Lean", "lean-proxy.proofs_rejected"],
-  ["attempts", "prover.attempts"],
-  ["transitions", "learner.transitions"],
-  ["training steps", "learner.train_steps"],
-  ["expansions / s", (o) => o.rates["prover.expansions"]],
-  ["tactics tried by Lean / s", (o) => o.rates["lean-proxy.candidates"]],
-  ["time paused", (o) => percent(gauge(o, "learner", "pause_fraction"))],
-];
-// What became of tactics: [kind, how it is called]; the rows are the two places where it is counted.
-const OUTCOMES = [["proved", "proved"], ["goals", "goals left"], ["error", "tactic error"], ["refused", "refused"],
-  ["timeout", "timeout"], ["memory", "memory"], ["crashed", "crashed"], ["lost", "lost worker"]];
-const OUTCOME_ROWS = [["lean-proxy", "answered by lean-proxies"], ["prover", "seen by searches"]];
-const CHARTS = {
-  "chart-loss": [["loss", "train"], ["valid_loss", "valid"], ["value_loss", "value"]],
-};
-const SPEEDS = [["prover.expansions", "expansions"], ["inference.states", "states"], ["lean-proxy.candidates", "candidates"]];
-const LAYOUTS = { // title and options of the vertical axis
-  "chart-loss": ["nats per token"],
-  "chart-speed": ["per second"],
-};
+const FASTEST = 1000; // milliseconds between two refreshes of a page
+const PATIENCE = 4; // a refresh that took a second is not repeated for four
+const SILENT = 6000; // milliseconds without a message after which the connection counts as lost
 
-const gauge = (overview, role, name) => overview.nodes.find((n) => n.role === role && name in n.values)?.values[name];
-const percent = (x) => (!Number.isFinite(x) ? "–" : `${(100 * x).toFixed(1)} %`);
+/** @type {{page: Page, name: string, open: OpenPage, run: string, seen: string, problem: HTMLElement, stop: AbortController, busy: boolean, stale: boolean, ended: number, took: number, timer: number} | null} */
+let current = null;
+/** @type {Tick | null} */
+let tick = null;
+/** @type {EventSource | null} */
+let events = null;
+let listening = "";
+let opening = 0;
 
-// --- overview: counters and nodes, once a second --------------------------------------------------------------------
-function showOverview(overview) {
-  each([showCounters, () => showOutcomes(overview.totals), showNodes, showPhase, showLink], (show) => show(overview));
-  if (overview.speed) addSpeed(overview.speed);
+// --- addresses --------------------------------------------------------------------------------------------------------
+
+/** `/runs`, or `/run/NAME/PAGE/...`. */
+function place() {
+  const [first, run, page, ...rest] = location.pathname.split("/").filter(Boolean).map((each) => {
+    try {
+      return decodeURIComponent(each);
+    } catch {
+      return each;
+    }
+  });
+  return first === "run" && run ? { run, name: page || "overview", rest } : { run: "", name: "runs", rest: [] };
 }
 
-function showCounters(overview) {
-  $("counters").replaceChildren(...COUNTERS.map(([label, source, className]) => {
-    const value = typeof source === "function" ? source(overview) : overview.totals[source];
-    const tile = element("div", `counter ${className ?? ""}`);
-    tile.append(element("b", "", number(value)), element("span", "", label));
-    return tile;
-  }));
+/** @param {string} run @param {string} page @param {...string} rest */
+const href = (run, page, ...rest) => (run ? `/run/${[run, page, ...rest].map(part).join("/")}` : `/${page}`);
+
+/** @param {string} address @param {boolean} [replace] */
+function go(address, replace = false) {
+  history[replace ? "replaceState" : "pushState"](null, "", address);
+  void open();
 }
 
-function showNodes(overview) {
-  const alive = overview.nodes.filter((n) => n.state !== "gone").length;
-  $("node-count").textContent = `${alive} alive`;
-  $("why").textContent = visible(overview.why ?? "");
-  const rows = [];
-  each(overview.nodes, (node) => rows.push(nodeRow(node)));
-  $("nodes").tBodies[0].replaceChildren(...rows);
-}
+addEventListener("popstate", () => void open());
+document.addEventListener("click", (event) => {
+  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const url = new URL(link.href);
+  if (url.origin !== location.origin || link.target || !/^\/(run\/|runs)/.test(url.pathname)) return;
+  event.preventDefault();
+  menu(false);
+  go(url.pathname + url.search);
+});
 
-function showPhase(overview) {
-  const learner = overview.nodes.find((n) => n.role === "learner" && n.state !== "gone");
-  $("phase").textContent = learner?.state ?? "";
-  const left = learner?.values.budget_left_s;
-  $("budget").textContent = left > 0 ? `${duration(left)} left in this phase` : "";
-}
+// --- pages ------------------------------------------------------------------------------------------------------------
 
-function showOutcomes(totals) {
-  const table = $("outcomes"), head = element("tr");
-  head.append(element("th"), ...OUTCOMES.map(([, label]) => element("th", "number", label)));
-  table.tHead.replaceChildren(head);
-  table.tBodies[0].replaceChildren(...OUTCOME_ROWS.map(([role, label]) => {
-    const row = element("tr");
-    row.append(element("td", "", label));
-    for (const [kind] of OUTCOMES) row.append(element("td", "number", number(totals[`${role}.outcome_${kind}`])));
-    return row;
-  }));
-}
-
-function nodeRow(node) {
-  const row = element("tr", node.state === "gone" ? "gone" : "");
-  const values = element("td", "values");
-  for (const [part, problem] of Object.entries(node.problems)) {
-    values.append(element("div", "bad", visible(`${part}: ${problem}`)));
+async function open() {
+  const { run, name, rest } = place();
+  const mine = ++opening;
+  const entry = PAGES[name];
+  close();
+  listen(run);
+  showNav(run, name);
+  const main = $("main");
+  if (!entry) {
+    document.title = "proofmesh";
+    fill(main, h("h1", { tabindex: "-1" }, "No such page"), h("p", null, h("a", { href: "/runs" }, "All runs")));
+    return;
   }
-  for (const offender of node.offenders) values.append(element("div", "bad", visible(`misbehaves: ${offender}`)));
-  for (const [name, value] of Object.entries(node.values)) {
-    if (name === "loop_lag_ms" && value < LAG_SHOWN) continue;
-    if (name.startsWith("outcome_") || name.startsWith("lately_")) continue; // in the table of outcomes, in words above
-    const pair = element("span", "", `${visible(name).replaceAll("_", " ")} `);
-    pair.append(element("b", "", number(value)));
-    values.append(pair, " ");
+  try {
+    const page = /** @type {Page} */ ((await entry.load()).page);
+    if (mine !== opening) return; // another page was opened meanwhile
+    document.title = `${page.title} · ${run || "proofmesh"}`;
+    const stop = new AbortController();
+    const problem = h("p", { class: "problem wide", role: "alert", hidden: true });
+    const root = h("div", { class: `page ${name}` }, problem);
+    fill(main, root);
+    const context = {
+      run,
+      rest,
+      get query() {
+        return new URLSearchParams(location.search);
+      },
+      get tick() {
+        return tick;
+      },
+      get: (/** @type {string} */ view, /** @type {any} */ query) => get(run ? `/api/run/${part(run)}/${part(view)}` : `/api/${part(view)}`, query, stop.signal),
+      setQuery,
+      href: (/** @type {string} */ to, /** @type {string[]} */ ...more) => href(run, to, ...more),
+    };
+    current = { page, name, open: page.open(root, context), run, seen: "", problem, stop, busy: false, stale: false, ended: 0, took: 0, timer: 0 };
+    if (mine > 1) root.querySelector("h1")?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+    want();
+  } catch (error) {
+    fill(main, h("h1", { tabindex: "-1" }, "This page cannot be shown"), h("p", { class: "problem", role: "alert" }, `${error}`));
+    console.error(error);
   }
-  row.append(element("td", "", node.role), element("td", `dot ${node.state}`, node.state),
-    element("td", "", `${node.host} : ${node.pid}`), element("td", "number", duration(node.uptime)), values);
-  row.title = `${node.id}, version ${node.version}, last heard ${number(node.silent)} s ago`;
-  return row;
 }
 
-function showLink(overview) {
-  const files = overview.files;
-  if (overview.broker === false) setLink("broker unreachable", "bad");
-  else if (files) setLink(files.problem || (files.finished ? "finished run, from its files" : "run, from its files"), files.problem ? "bad" : "");
-  else setLink("live", "good");
-  $("link").title = files?.folder ?? "";
+function close() {
+  if (!current) return;
+  clearTimeout(current.timer);
+  current.stop.abort();
+  current.open.close?.();
+  current = null;
 }
 
-function setLink(text, className) {
-  $("link").textContent = text;
-  $("link").className = `chip ${className}`;
-}
-
-// --- curves ---------------------------------------------------------------------------------------------------------
-const drawn = new Set();
-const timed = (id) => layout(DATES, ...LAYOUTS[id]);
-
-function newChart(id, names) {
-  const traces = names.map(([, label], i) => ({ x: [], y: [], name: label, mode: "lines+markers",
-    marker: { size: 4 }, line: { color: COLOURS[i], width: 2 } }));
-  $(id).replaceChildren();
-  Plotly.newPlot(id, traces, timed(id), { displayModeBar: false, responsive: true });
-  drawn.add(id);
-}
-
-function drawCharts(history) {
-  for (const id of Object.keys(LAYOUTS)) {
-    if (drawn.delete(id)) Plotly.purge(id);
-    $(id).replaceChildren(element("p", "quiet empty", "Nothing measured yet."));
+/** @param {Record<string, string | number | undefined>} changes */
+function setQuery(changes) {
+  const query = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined || value === "") query.delete(name);
+    else query.set(name, String(value));
   }
-  for (const [id, names] of Object.entries(CHARTS)) extend(id, names, history.points.map((p) => [p.time, p.values]));
-  const speeds = history.files ? history.points.filter(hasSpeed).map(speedOf) : history.speeds;
-  extend("chart-speed", SPEEDS, speeds.map((s) => [s.time, s]));
-  showEvaluations(history);
+  const text = query.toString();
+  history.replaceState(null, "", text ? `${location.pathname}?${text}` : location.pathname);
+  if (current) [current.ended, current.took] = [0, 0]; // a person waits
+  want();
 }
 
-// A chart is drawn when it has something to show: before, its axis of time would have no time.
-function extend(id, names, rows) {
-  names.forEach(([name], trace) => {
-    const known = rows.filter(([, values]) => values[name] !== undefined);
-    if (known.length === 0) return;
-    if (!drawn.has(id)) newChart(id, names);
-    Plotly.extendTraces(id, { x: [known.map(([time]) => new Date(1000 * time))], y: [known.map(([, v]) => v[name])] }, [trace], 4000);
+/** The page's data have changed: refresh it soon, and not while nobody looks. */
+function want() {
+  if (!current) return;
+  current.stale = true;
+  if (current.busy || document.hidden) return;
+  clearTimeout(current.timer);
+  const wait = current.ended + Math.max(FASTEST, PATIENCE * current.took) - performance.now();
+  if (current.ended && wait > 0) current.timer = setTimeout(() => void refresh(), wait);
+  else void refresh();
+}
+
+async function refresh() {
+  const mine = current;
+  if (!mine || mine.busy) return;
+  [mine.busy, mine.stale] = [true, false];
+  const began = performance.now();
+  try {
+    await mine.open.refresh();
+    mine.problem.hidden = true;
+  } catch (error) {
+    if (mine !== current) return;
+    const words = error instanceof TypeError ? "The monitor does not answer; its last data are below." : `${error instanceof Error ? error.message : error}`;
+    if (error instanceof TypeError && !navigator.onLine) console.info(error);
+    fill(mine.problem, shortened(words, 1000));
+    mine.problem.hidden = false;
+  } finally {
+    mine.busy = false;
+    mine.ended = performance.now();
+    mine.took = mine.ended - began;
+  }
+  if (mine === current && mine.stale) want();
+}
+
+document.addEventListener("visibilitychange", () => current?.stale && want());
+
+// --- what has changed -------------------------------------------------------------------------------------------------
+
+let heard = 0;
+
+/** @param {string} run */
+function listen(run) {
+  if (run === listening) return;
+  events?.close();
+  [events, listening, tick] = [null, run, null];
+  showState();
+  if (!run) return;
+  events = new EventSource(`/events?run=${part(run)}`);
+  events.addEventListener("tick", (event) => {
+    heard = performance.now();
+    tick = /** @type {Tick} */ (JSON.parse(event.data));
+    showState();
+    const seen = current?.page.uses.map((kind) => tick?.versions[kind] ?? "").join("|") ?? "";
+    if (current && current.run === run) {
+      current.open.tick?.(tick);
+      if (seen !== current.seen) {
+        const first = current.seen === "" && !current.stale && current.ended === 0;
+        current.seen = seen;
+        if (!first) want();
+      }
+    }
   });
 }
 
-let fromFiles = false;
-function addPoint(point) {
-  for (const [id, names] of Object.entries(CHARTS)) extend(id, names, [[point.time, point.values]]);
-  addSolveRate(point);
-  if (fromFiles && hasSpeed(point)) addSpeed(speedOf(point));
+setInterval(() => {
+  if (listening) showState();
+  else if (current && !document.hidden) want(); // pages about all runs look again
+}, 3000);
+
+function showState() {
+  const link = $("link"), phase = $("phase");
+  const lost = listening && performance.now() - heard > SILENT;
+  /** @type {[string, string]} */
+  const [text, tone] = !listening ? ["", ""]
+    : !tick ? ["connecting", ""]
+      : lost ? ["connection lost", "bad"]
+        : tick.live ? (tick.connected ? ["live", "good"] : ["broker unreachable", "bad"])
+          : tick.finished ? ["finished", ""] : ["from files", ""];
+  if (link.textContent !== text) link.textContent = text;
+  link.className = `chip ${tone}`;
+  link.hidden = !text;
+  phase.hidden = !tick?.phase;
+  phase.textContent = tick?.phase ?? "";
+  $("left").textContent = tick?.left && tick.left > 0 ? `${duration(tick.left)} left in this phase` : "";
+  document.body.classList.toggle("sick", Boolean(tick?.sick));
+  const nodes = document.querySelector('#nav a[data-page="nodes"] .count');
+  if (nodes) nodes.textContent = tick?.sick ? `${tick.sick} sick` : tick?.alive ? `${tick.alive}` : "";
 }
-// A run's files have no heartbeats: its speed is what the learner noted with each training phase.
-const hasSpeed = (point) => point.values.expansions_per_s !== undefined;
-const speedOf = (point) => ({ time: point.time, "prover.expansions": point.values.expansions_per_s });
-const addSpeed = (speed) => extend("chart-speed", SPEEDS, [[speed.time, speed]]);
 
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  for (const id of drawn) Plotly.relayout(id, timed(id));
-});
+// --- header and navigation --------------------------------------------------------------------------------------------
 
-// --- proofs and log -------------------------------------------------------------------------------------------------
-function leanText(text) {
-  const pre = element("pre");
-  for (const part of text.split(/(\b(?:theorem|by|fun|with|at|Prop|Type|Nat)\b|^ +·? ?[a-z_']+)/m)) {
-    const keyword = /^(theorem|by|fun|with|at|Prop|Type|Nat)$/.test(part);
-    pre.append(keyword ? element("span", "keyword", part) : /^ +·? ?[a-z_']+$/.test(part) ? element("span", "tactic", part) : part);
+/** @param {string} run @param {string} name */
+function showNav(run, name) {
+  const groups = new Map();
+  for (const [key, entry] of Object.entries(PAGES)) {
+    if (entry.hidden || (!run && key !== "runs")) continue;
+    if (!groups.has(entry.group)) groups.set(entry.group, []);
+    groups.get(entry.group).push([key, entry]);
   }
-  return pre;
+  const shown = PAGES[name]?.under ?? name;
+  fill($("nav"), [...groups].map(([group, entries]) => [group ? h("h2", null, group) : null,
+    h("ul", null, entries.map((/** @type {[string, any]} */ [key, entry]) => h("li", null,
+      h("a", { href: key === "runs" ? "/runs" : href(run, key), "aria-current": key === shown ? "page" : null, "data-page": key }, entry.title, h("span", { class: "count" })))))]));
+  void showRuns(run);
 }
 
-function addProof(proof) {
-  $("proofs").querySelector(".empty")?.remove();
-  const item = element("div", "proof");
-  const when = new Date(1000 * proof.time).toLocaleTimeString();
-  item.append(leanText(proof.lean), element("span", "quiet", `${when} · ${proof.purpose} · ${proof.simulations} simulations`));
-  $("proofs").prepend(item);
-  while ($("proofs").children.length > PROOFS) $("proofs").lastChild.remove();
+/** @param {string} run */
+async function showRuns(run) {
+  const select = /** @type {HTMLSelectElement} */ ($("run"));
+  /** @type {{name: string, live: boolean}[]} */
+  let runs = [];
+  try {
+    runs = await get("/api/runs", { short: 1 });
+  } catch {
+    // the page itself says that the monitor does not answer
+  }
+  const names = runs.map((each) => each.name);
+  if (run && !names.includes(run)) names.unshift(run);
+  fill(select, run ? null : h("option", { value: "" }, "choose a run"),
+    names.slice(0, 500).map((each) => h("option", { value: each, selected: each === run }, runs.find((one) => one.name === each)?.live ? `${each} (live)` : each)));
+  select.onchange = () => select.value && go(href(select.value, run ? place().name : "overview"));
 }
 
-function addLog(record) {
-  const log = $("log"), follow = log.scrollTop + log.clientHeight > log.scrollHeight - 30;
-  const fields = Object.entries(record.fields).map(([k, v]) => `${visible(k)}=${v}`).join(" ");
-  const line = element("div", `line ${record.level}`);
-  line.append(element("time", "", new Date(1000 * record.time).toLocaleTimeString()), ` ${record.role}  ${record.event}  ${fields}`);
-  line.dataset.level = LEVELS[record.level] ?? 1;
-  line.hidden = line.dataset.level < $("level").value;
-  log.append(line);
-  while (log.children.length > LOG_LINES) log.firstChild.remove();
-  if (follow) log.scrollTop = log.scrollHeight;
+/** @param {boolean} shown */
+function menu(shown) {
+  document.body.classList.toggle("menu", shown);
+  $("menu").setAttribute("aria-expanded", String(shown));
 }
+$("menu").addEventListener("click", () => menu(!document.body.classList.contains("menu")));
+document.addEventListener("keydown", (event) => event.key === "Escape" && menu(false));
 
-$("level").addEventListener("change", () => {
-  for (const line of $("log").children) line.hidden = line.dataset.level < $("level").value;
+$("theme").addEventListener("click", () => {
+  const root = document.documentElement;
+  root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+  try {
+    localStorage.setItem("theme", root.dataset.theme);
+  } catch {
+    // kept for this page only
+  }
+  dispatchEvent(new Event("theme"));
 });
 
-// --- the stream -----------------------------------------------------------------------------------------------------
-const events = new EventSource("/events");
-const on = (kind, handler) => events.addEventListener(kind, (event) => each([handler], (handle) => handle(received(event.data))));
-on("history", (history) => {
-  $("run").textContent = history.run;
-  fromFiles = history.files !== undefined;
-  document.body.classList.toggle("alone", !history.mesh && !fromFiles);
-  document.body.classList.toggle("files", fromFiles);
-  each([() => showSummary(history.summary), () => showTraining(history.training, true)], (show) => show());
-  document.title = `proofmesh · ${history.run}`;
-  $("proofs").replaceChildren();
-  $("log").replaceChildren();
-  if (history.proofs.length === 0) $("proofs").append(element("p", "quiet empty", "No verified proof yet."));
-  each([drawCharts], (draw) => draw(history));
-  each(history.proofs, addProof);
-  each(history.logs, addLog);
-});
-on("overview", showOverview);
-on("proof", addProof);
-on("point", addPoint);
-on("evaluation", addEvaluation);
-on("summary", showSummary);
-on("training", (run) => showTraining([run]));
-on("log", addLog);
-events.onerror = () => setLink("monitor unreachable", "bad");
+void open();

@@ -24,7 +24,7 @@ from common.output.command import Exit, command, refuse
 from common.output.visible import visible
 from common.output.words import duration, number_of
 from common.report.table import Table, as_document
-from node.eval.curves import wilson
+from common.statistics import wilson
 from node.eval.folder import PLAN, Evaluation, FolderError, Standing, budgets_in_words, library_in_words, read
 from node.eval.results import results_of
 

@@ -220,7 +220,7 @@ def _thinned(line: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def _evaluated(evaluations: Sequence[Evaluated]) -> list[tuple[str, Chart]]:
     """The solve rate of the evaluations, with 95% intervals."""
-    from node.eval.curves import wilson
+    from common.statistics import wilson
 
     if not evaluations:
         return []

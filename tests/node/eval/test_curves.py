@@ -3,7 +3,8 @@
 import pytest
 
 from common.protocol.attempts import Ended
-from node.eval.curves import curve_of, wilson
+from common.statistics import wilson
+from node.eval.curves import curve_of
 from node.eval.results import results_of
 from tests.node.eval.small import evaluation, solved, statement, unsolved
 

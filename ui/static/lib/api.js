@@ -1,0 +1,29 @@
+// Asks the server.
+
+/** The server refused a request; the message is its own. */
+export class Refused extends Error {}
+
+/**
+ * GET an address, with parameters; undefined and empty ones are left out. Throws Refused.
+ * @param {string} path @param {Record<string, string | number | undefined>} [query] @param {AbortSignal} [signal]
+ */
+export async function get(path, query, signal) {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined && value !== "") parameters.set(name, String(value));
+  }
+  const text = parameters.toString();
+  const response = await fetch(text ? `${path}?${text}` : path, { signal });
+  if (response.ok) return response.json();
+  const body = await response.text();
+  let words = body;
+  try {
+    words = JSON.parse(body).error ?? body;
+  } catch {
+    // not JSON: the text itself
+  }
+  throw new Refused(words.trim() || `the monitor answered with status ${response.status}`);
+}
+
+/** Part of an address. @param {string} text */
+export const part = (text) => encodeURIComponent(text);

@@ -1,0 +1,125 @@
+"""Views of the overview: is it learning, is it healthy, what limits it now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from common.protocol.messages import ProofFound
+from common.records import readers
+from common.records.lately import Cause, Lately, cause, lately
+from common.statistics import wilson
+from ui.runs import Kind, Run
+from ui.views import NoQuery, View
+
+VERDICT_SECONDS = 600.0
+"""The verdict on a run without a mesh is about its last ten minutes."""
+
+PROOFS = 20
+"""Latest proofs that the overview shows."""
+
+
+class Share(msgspec.Struct, frozen=True):
+    """Statements that were solved, with a 95% interval (Wilson)."""
+
+    solved: int
+    of: int
+    rate: float
+    low: float
+    high: float
+
+
+def share(solved: int, of: int) -> Share:
+    low, high = wilson(solved, of)
+    return Share(solved, of, solved / of if of else 0.0, low, high)
+
+
+def overview(run: Run, query: NoQuery) -> dict[str, Any]:
+    """Everything of the overview but the curves: evaluations with intervals, counters, nodes that are sick, the
+    verdict on what is slow, the latest proofs."""
+    verdict = verdict_of(run)
+    return {
+        "name": run.name,
+        "kind": run.kind,
+        "summary": run.summary(),
+        "evaluations": [evaluation(each) for each in run.evaluations()],
+        "counters": counters(run),
+        "verdict": {"fault": verdict.fault, "text": verdict.text, "advice": verdict.advice},
+        "sick": [] if run.mesh is None else run.mesh.sick(time.time()),
+        "proofs": proofs(run),
+    }
+
+
+def evaluation(found: Mapping[str, Any]) -> dict[str, Any]:
+    """An evaluation with intervals, for all its statements and for each level and family."""
+    parts: dict[str, Any] = {"share": share(int(found["solved"] or 0), _decided(found))}
+    for name in ("levels", "families"):
+        kinds = found.get(name) or {}
+        parts[name] = {key: share(int(each["solved"]), _decided(each)) for key, each in kinds.items()}
+    return {**found, **parts}
+
+
+def _decided(part: Mapping[str, Any]) -> int:
+    return max(0, int(part["statements"] or 0) - int(part["undecided"] or 0))
+
+
+def counters(run: Run) -> dict[str, float]:
+    """Totals of the run: from the mesh while it is watched, else from its records and its summary."""
+    if run.mesh is not None:
+        return run.mesh.totals() | {f"rate.{name}": value for name, value in run.mesh.rates().items()}
+    if run.kind is not Kind.LEARNER:
+        return {}
+    with readers.reading(run.records) as db:
+        row = db.execute(
+            "SELECT (SELECT COUNT(*) FROM attempts), (SELECT COUNT(*) FROM results), (SELECT COUNT(*) FROM proofs),"
+            " (SELECT COUNT(*) FROM transitions), (SELECT TOTAL(expansions) FROM results)"
+        ).fetchone()
+    names = ("attempts_dispatched", "results", "proofs_verified", "transitions")
+    found = {f"learner.{name}": float(value) for name, value in zip(names, row, strict=False)}
+    return found | {"prover.expansions": float(row[4])}
+
+
+def verdict_of(run: Run) -> Cause:
+    """What makes the run slow: now, or in its last ten minutes."""
+    if run.mesh is not None:
+        learners = [node for node in run.mesh.nodes.values() if node.info.role == "learner" and node.gone_since is None]
+        if learners:
+            # The monitor's own clock: that of the learner may be wrong.
+            silent = max(0.0, time.time() - learners[0].heard) if learners[0].heard else 0.0
+            return cause(Lately.of_values(learners[0].values), silent)
+    if run.folder is None or run.kind is not Kind.LEARNER:
+        return cause(None)
+    with readers.reading(run.records) as db:
+        return cause(lately(db, VERDICT_SECONDS))
+
+
+def proofs(run: Run) -> list[ProofFound]:
+    """The latest verified proofs, the newest first."""
+    if run.folder is not None and run.kind is Kind.LEARNER:
+        return [proof for _, proof in readers.latest(run.records, PROOFS)][::-1]
+    return [] if run.mesh is None else list(run.mesh.proofs)[::-1][:PROOFS]
+
+
+class CurveQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which curves: names with commas; empty: all."""
+
+    names: str = ""
+
+
+def curves(run: Run, query: CurveQuery) -> dict[str, Any]:
+    """The curves of the run's metrics, by columns: `time` (Unix), `step`, and each name with null where it has no
+    value."""
+    points = run.points()
+    wanted = [name for name in query.names.split(",") if name] or sorted({n for each in points for n in each.values})
+    kept = [each for each in points if any(name in each.values for name in wanted)]
+    return {
+        "time": [each.time for each in kept],
+        "step": [each.step for each in kept],
+        "values": {name: [each.values.get(name) for each in kept] for name in wanted},
+    }
+
+
+VIEWS = {"overview": View(NoQuery, overview), "curves": View(CurveQuery, curves)}
