@@ -1,5 +1,4 @@
 // All runs of the folder.
-import { h } from "../lib/dom.js";
 import { card, chip, heading } from "../lib/parts.js";
 import { table } from "../lib/table.js";
 import { part } from "../lib/api.js";
