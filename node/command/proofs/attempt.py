@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 import tyro
@@ -23,6 +23,7 @@ from common.output.words import percent
 from common.protocol.attempts import Purpose
 from common.protocol.messages import LogRecord, Span
 from common.records.readers import DATABASE, AttemptRecord, UnreadableRecords, read_attempts, read_statement
+from common.records.rows import PARTS
 from common.report.table import Table
 from common.watch.logs import LOGS, LogFiles, in_words
 from common.watch.spans import read
@@ -32,53 +33,6 @@ LOGGED = 20
 
 DOMINANT = 0.4
 """A part with this share of the time is worth a word of advice."""
-
-
-class Part(NamedTuple):
-    """What people read about a part of an attempt's time."""
-
-    name: str
-    advice: str
-    """What makes it shorter."""
-
-
-PARTS = {
-    "dispatch": Part("dispatch", "the learner or the broker was slow to send it; `proofmesh doctor` measures both"),
-    "queue": Part(
-        "queue",
-        "it waited for a prover: start more provers, or raise [prover] searches; a lower [learner] ahead has fewer"
-        " attempts wait, and an evaluation sends all of its own at once",
-    ),
-    "search": Part("search", "the prover's own computing: start provers on more cores"),
-    "policy_wait": Part(
-        "policy: wait",
-        "requests waited at inference nodes: start another one, or raise [inference.engine] slots; while the network"
-        " trains on the same machine, inference is paused",
-    ),
-    "policy_run": Part("policy: run", "the network computed: a GPU, a smaller network, or a lower [learner] samples"),
-    "lean_wait": Part(
-        "Lean: wait", "requests waited for a Lean worker: start another lean-proxy, or raise [lean_proxy] workers"
-    ),
-    "lean_run": Part("Lean: run", "Lean ran tactics: lower [prover] tactic_seconds or [learner] samples"),
-    "verify_wait": Part(
-        "verification: wait",
-        "proofs wait to be verified together: lower [learner] verify_gather; else raise [lean_proxy] verifications",
-    ),
-    "verify_run": Part(
-        "verification: run",
-        "Lean checked the proof from the start: long proofs, or many in one [lean_proxy] verify_batch",
-    ),
-    "bus": Part(
-        "bus",
-        "messages were under way, or not read yet: the prover is busy (lower [prover] searches), or the broker"
-        " is far away",
-    ),
-    "result_wait": Part(
-        "result: wait", "the result waited for the learner: raise [learner] results, or give it cores of its own"
-    ),
-    "store": Part("record", "the learner's disk is slow: put [learner] directory on another one"),
-}
-"""By the names of `common.records.rows.Parts`."""
 
 
 @dataclass

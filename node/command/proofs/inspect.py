@@ -42,9 +42,10 @@ from common.records.readers import (
     read_theorems,
     shortest,
 )
+from common.records.rows import PARTS
 from common.records.searches import BadSearch, KeptRow, SearchState, SearchTree, kept_rows, kept_search
 from common.report.table import Column, Table, Tone, right
-from node.command.proofs.attempt import PARTS, records_of
+from node.command.proofs.attempt import records_of
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -39,10 +39,11 @@ from common.records.readers import (
     reading,
     shortest,
 )
+from common.records.rows import PARTS
 from common.report.chart import COLOURS, Chart
 from common.report.page import page
 from common.report.table import Column, Table, right
-from node.command.proofs.attempt import PARTS, records_of
+from node.command.proofs.attempt import records_of
 from node.command.watch.top import shares
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from common.output.command import Exit, command
 from common.output.visible import as_json, say_data, visible
 from common.output.words import duration, percent
 from common.records.lately import SILENT_SECONDS, Cause, Fault, Lately, cause
+from common.records.rows import PARTS
 from common.report.table import Cell, Table, Tone, right
-from node.command.proofs.attempt import PARTS
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
