@@ -24,8 +24,9 @@ from common.life.serving import Access, CannotServe, Certificates, scheme, serve
 from common.output.command import Exit
 from common.settings import LifeSettings, NodeSettings, WebSettings
 from tests.authority import Authority
+from tests.ui.monitors import mesh
 from tests.waiting import until
-from ui.mesh_state import MeshState
+from ui.runs import Runs
 from ui.server import Monitor
 from ui.settings import TOKEN_FILE, UiSettings, page_token
 
@@ -35,7 +36,7 @@ TOKEN = "abcdefgh" * 4
 @asynccontextmanager
 async def monitor(settings: WebSettings, token: str = "") -> AsyncIterator[str]:
     """The address of a monitor under a name, since cookies of addresses count only in browsers that are told so."""
-    page = Monitor(MeshState(), "demo", access=Access(settings, token, more=", or as printed")).application()
+    page = Monitor(Runs(None, mesh()), access=Access(settings, token, more=", or as printed")).application()
     async with served(page, settings, 0) as runner:
         yield f"{scheme(settings)}://localhost:{runner.addresses[0][1]}"
 
@@ -48,7 +49,7 @@ async def got(url: str, **options: Any) -> tuple[int, str]:
 async def test_a_browser_shows_the_token_once_and_programs_send_it_always() -> None:
     async with monitor(WebSettings(), TOKEN) as url, monitor(WebSettings(), TOKEN[::-1]) as other:
         # 1. Nobody else reads anything, however he asks.
-        for path in ("/", "/api/state", "/events", "/static/page.js", "/plotly.js", "/nowhere"):
+        for path in ("/", "/api/state", "/events", "/static/app.js", "/chart.js", "/nowhere"):
             status, text = await got(url + path)
             assert status == 401 and text == "no token: send it as `Authorization: Bearer TOKEN`, or as printed\n"
         wrong = [{"headers": {"Authorization": "Bearer abc"}}, {"params": {"token": TOKEN + "k"}}]
@@ -57,8 +58,8 @@ async def test_a_browser_shows_the_token_once_and_programs_send_it_always() -> N
         assert (await got(f"{url}/api/state", headers={"Authorization": f"Bearer {TOKEN}"}))[0] == 200
         # 2. The address with the token leads to the one without.
         async with ClientSession(cookie_jar=CookieJar()) as browser:
-            async with browser.get(f"{url}/?token={TOKEN}&theme=dark") as page:
-                assert (page.status, str(page.url)) == (200, f"{url}/?theme=dark") and "<html" in await page.text()
+            async with browser.get(f"{url}/runs?token={TOKEN}&theme=dark") as page:
+                assert (page.status, str(page.url)) == (200, f"{url}/runs?theme=dark") and "<html" in await page.text()
                 (cookie,) = page.history[0].cookies.values()
                 assert page.history[0].headers["Cache-Control"] == "no-store"
             assert cookie["httponly"] and cookie["samesite"] == "Lax" and TOKEN not in cookie.value

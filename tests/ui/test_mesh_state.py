@@ -1,5 +1,6 @@
 """The monitor's fold of telemetry: totals, speeds, nodes that leave."""
 
+import time
 from dataclasses import fields
 
 import msgspec
@@ -7,10 +8,12 @@ import pytest
 
 from common.lean import OutcomeKind, outcome_values
 from common.protocol.messages import BrokerFacts, Heartbeat, NodeInfo, Point, ProofFound
-from common.records.lately import Lately
+from common.records.lately import Fault, Lately
 from common.records.rows import Parts
+from tests.ui.monitors import mesh
 from ui import mesh_state
 from ui.mesh_state import GONE_AFTER, MeshState, evaluation_of
+from ui.views.learning import verdict_of
 
 
 def info(node_id: str, role: str = "prover", started: float = 0.0) -> NodeInfo:
@@ -66,7 +69,7 @@ def test_a_proof_announced_twice_is_shown_once() -> None:
     proof = ProofFound(theorem_id="t", attempt_id="1", purpose="train", time=0, lean="theorem t : True := trivial")
     assert state.see_proof(proof)
     assert not state.see_proof(proof)
-    assert len(state.history()["proofs"]) == 1
+    assert len(state.proofs) == 1
 
 
 def test_points_are_remembered_in_bounded_memory_and_those_of_a_history_are_not_repeated(
@@ -81,30 +84,35 @@ def test_points_are_remembered_in_bounded_memory_and_those_of_a_history_are_not_
     assert len(state._known_points) == 50
 
 
-def test_overview_says_what_is_slow_once_a_learner_tells() -> None:
-    state = MeshState()
+def test_the_verdict_is_the_learners_once_it_tells() -> None:
+    run = mesh()
+    state = run.mesh
+    assert state is not None
     state.see_registry([info("learner-1", role="learner")], 1.0)
-    assert state.overview(10)["why"] == ""
+    assert verdict_of(run).fault is Fault.NONE
     told = Lately(
         4, 8, 1.0, 20.0, 0.0, Parts(**{each.name: 20.0 * (each.name == "lean_run") for each in fields(Parts)})
     )
-    state.see_heartbeat(beat("learner-1", 2.0, "learner", **told.values()))
-    assert state.overview(10)["why"].startswith("Lean is slow: an expansion waits 2.5 s for it, 100.0%")
+    state.see_heartbeat(beat("learner-1", 2.0, "learner", **told.values()), time.time())
+    assert verdict_of(run).text.startswith("Lean is slow: an expansion waits 2.5 s for it, 100.0%")
+    state.see_heartbeat(beat("learner-1", 2.0, "learner", **told.values()), time.time() - 60)
+    assert verdict_of(run).fault is Fault.PAUSED, "by the monitor's clock"
 
 
-def test_overview_lists_nodes_by_role_and_age() -> None:
+def test_sick_nodes_come_with_their_reasons_the_worst_first() -> None:
     state = MeshState()
-    state.see_registry([info("z", "ui"), info("young", started=5), info("old", started=1)], 10)
-    assert [node["id"] for node in state.overview(10)["nodes"]] == ["old", "young", "z"]
-    assert [node["uptime"] for node in state.overview(10)["nodes"]] == [9, 5, 10]
-
-
-def test_the_page_gets_why_a_node_is_unhealthy() -> None:
-    state = MeshState()
-    sick = NodeInfo("b", role="broker", host="h", pid=1, version="0", started=0.0, problems={"disk": "full"})
-    state.see_registry([msgspec.structs.replace(sick, facts=BrokerFacts(offenders=("the key prover floods",)))], 10)
-    (shown,) = state.overview(10)["nodes"]
-    assert shown["problems"] == {"disk": "full"} and shown["offenders"] == ("the key prover floods",)
+    broken = NodeInfo("b", role="broker", host="h", pid=1, version="0", started=0.0, problems={"disk": "full"})
+    broken = msgspec.structs.replace(broken, state="unhealthy", facts=BrokerFacts(offenders=("the key prover floods",)))
+    state.see_registry([info("a"), info("quiet"), broken], 10)
+    state.see_heartbeat(beat("quiet", 10), 10.0)
+    state.see_heartbeat(beat("a", 10, loop_lag_ms=900.0), 30.0)
+    found = state.sick(30.0)
+    assert [each["id"] for each in found] == ["b", "a", "quiet"]
+    assert found[0]["why"] == ["disk: full", "misbehaves: the key prover floods"]
+    assert found[1]["why"] == ["its event loop stands still for 900 ms at a time"]
+    assert found[2]["why"] == ["silent for 20 s"]
+    state.see_registry([info("a")], 31)
+    assert {each["id"]: each["why"] for each in state.sick(40.0)}["quiet"] == ["gone for 9 s"]
 
 
 def test_each_kind_of_outcome_is_a_total_of_its_own() -> None:
@@ -129,16 +137,16 @@ def test_evaluations_are_kept_when_a_long_run_has_pushed_their_points_out() -> N
     state.see_point(evaluation_point(1.0, 5))
     for step in range(50):
         state.see_point(Point(time=2.0 + step, step=step, values={"loss": 1.0}))
-    (found,) = state.history()["evaluations"]
+    (found,) = state.evaluations.values()
     assert (found["step"], found["solved"], found["statements"], found["beside"]) == (5, 32, 64, True)
-    assert all("eval_solve_rate" not in point["values"] for point in state.history()["points"])
+    assert all("eval_solve_rate" not in point.values for point in state.points)
 
 
 def test_an_evaluation_from_the_runs_file_and_from_its_point_is_one() -> None:
     state = MeshState()
     assert state.see_evaluation({"time": 3.25, "step": 7, "label": "step-7"})
     state.see_point(evaluation_point(3.25, 7))
-    assert [each["label"] for each in state.history()["evaluations"]] == ["step-7"]
+    assert [each["label"] for each in state.evaluations.values()] == ["step-7"]
 
 
 def test_the_evaluation_of_an_older_learner_has_its_rate_alone() -> None:

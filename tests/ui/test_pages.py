@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
-from aiohttp import web
 
-from common.protocol.messages import LogRecord, Point
+from common.protocol.messages import ProofFound
 from tests.ui.browser import Windows, expect
-from ui.mesh_state import MeshState
-from ui.server import Monitor
+from tests.ui.monitors import mesh, monitoring
+from ui.runs import Run, Runs
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -21,27 +20,23 @@ pytestmark = [pytest.mark.process, pytest.mark.asyncio(loop_scope="session")]
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def monitor() -> AsyncIterator[tuple[Monitor, str]]:
-    monitor = Monitor(MeshState(), "demo")
-    runner = web.AppRunner(monitor.application())
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield monitor, f"http://127.0.0.1:{runner.addresses[0][1]}"
-    monitor.close()
-    await runner.cleanup()
+async def watched() -> AsyncIterator[tuple[Run, str]]:
+    run = mesh()
+    async with monitoring(Runs(None, run)) as url:
+        yield run, url
 
 
-async def test_a_page_opens_without_an_error(page: Page, monitor: tuple[Monitor, str]) -> None:
-    watching, url = monitor
-    watching.point(Point(time=1.0, step=1, values={"loss": 2.0}))
-    watching.log(LogRecord(node_id="n", role="prover", time=1.0, level="info", event="begun"))
+async def test_a_page_opens_without_an_error(page: Page, watched: tuple[Run, str]) -> None:
+    run, url = watched
+    assert run.mesh is not None
+    run.mesh.see_proof(ProofFound(theorem_id="t", attempt_id="1", purpose="train", time=9.0, lean="theorem begun : 1"))
     await page.goto(url)
-    await expect(page.get_by_text("demo").first).to_be_visible()
+    await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     await expect(page.get_by_text("begun").first).to_be_visible()
 
 
-async def test_a_fault_of_a_page_is_heard(windows: Windows, monitor: tuple[Monitor, str]) -> None:
-    _, url = monitor
+async def test_a_fault_of_a_page_is_heard(windows: Windows, watched: tuple[Run, str]) -> None:
+    _, url = watched
     page = await windows.open(url)
     await page.evaluate(
         """async () => {

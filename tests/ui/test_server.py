@@ -1,131 +1,139 @@
-"""The page is whole without the Internet, and pages that do not keep up cannot slow the monitor."""
+"""The pages are whole without the Internet, and what they ask for is bounded, compressed and JSON."""
 
 import asyncio
 import json
 import re
-import shutil
-import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientSession, web
+from aiohttp import ClientSession
 
 from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point
+from tests.ui.monitors import make_run, mesh, monitoring
 from ui import server
-from ui.mesh_state import MeshState
-from ui.server import STATIC, Monitor
+from ui.runs import Runs
+from ui.server import STATIC
 
 
-@pytest.fixture
-async def monitor() -> AsyncIterator[tuple[Monitor, str]]:
-    monitor = Monitor(MeshState(), "demo")
-    runner = web.AppRunner(monitor.application())
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield monitor, f"http://127.0.0.1:{runner.addresses[0][1]}"
-    monitor.close()
-    await runner.cleanup()
-
-
-async def next_event(response) -> tuple[str, dict]:  # type: ignore[no-untyped-def, type-arg]
-    text = (await asyncio.wait_for(response.content.readuntil(b"\n\n"), 60)).decode()
-    kind, data = text.strip().split("\n")
-    return kind.removeprefix("event: "), json.loads(data.removeprefix("data: "))
-
-
-async def test_everything_the_page_needs_comes_from_this_server(monitor: tuple[Monitor, str]) -> None:
-    _, url = monitor
-    async with ClientSession() as session:
-        page = await (await session.get(url + "/")).text()
-        for address in re.findall(r'(?:src|href)="([^"]+)"', page):
+async def test_everything_the_page_needs_comes_from_this_server_and_is_small() -> None:
+    async with monitoring(Runs(None, mesh())) as url, ClientSession(auto_decompress=False) as session:
+        page = await session.get(url + "/")
+        assert str(page.url) == f"{url}/run/demo/overview"
+        text = await (await session.get(url + "/runs", headers={"Accept-Encoding": "identity"})).text()
+        addresses = re.findall(r'(?:src|href)="([^"#]+)"', text)
+        scripts = {f"/static/{file.relative_to(STATIC)}" for file in STATIC.rglob("*.js")}
+        weight = 0
+        for address in {*addresses, *scripts, "/chart.js"} - {"/runs"}:
             assert address.startswith("/"), f"{address} is not on this server"
-            response = await session.get(url + address)
-            assert response.status == 200, address
-            assert await response.read()
+            response = await session.get(url + address, headers={"Accept-Encoding": "gzip"})
+            assert response.status == 200 and response.headers["Content-Encoding"] == "gzip", address
+            weight += len(await response.read())
+            again = await session.get(url + address, headers={"If-None-Match": response.headers["ETag"]})
+            assert again.status == 304
+        assert weight < 600_000, "all pages together, with the charts"
 
 
 def test_no_file_of_the_page_names_another_host() -> None:
-    for file in STATIC.iterdir():
+    for file in [each for each in STATIC.rglob("*") if each.is_file()]:
         text = file.read_text().replace("http://www.w3.org/2000/svg", "")
-        assert "//" not in re.sub(r"(?m)^\s*//.*|\s//\s.*", "", text), file.name
+        assert "//" not in re.sub(r"(?m)(?:^|\s)//.*|/\*.*?\*/|(?<=[,;{])\s*//\s.*|`\$\{[^`]*`", "", text), file.name
 
 
-async def test_a_new_page_gets_history_then_events(monitor: tuple[Monitor, str]) -> None:
-    watching, url = monitor
-    watching.state.see_log(LogRecord(node_id="a", role="prover", time=0, level="info", event="before"))
-    async with ClientSession() as session, session.get(url + "/events") as response:
-        kind, history = await next_event(response)
-        assert kind == "history" and history["run"] == "demo"
-        assert [record["event"] for record in history["logs"]] == ["before"]
-        assert (await next_event(response))[0] == "overview"
-        watching.publish("log", {"event": "after"})
-        assert await next_event(response) == ("log", {"event": "after"})
+@pytest.mark.parametrize("path", ["/static/../server.py", "/static/%2e%2e/server.py", "/static/absent.js", "/nowhere"])
+async def test_no_other_file_is_served(path: str) -> None:
+    from yarl import URL
+
+    async with monitoring(Runs(None, mesh())) as url, ClientSession() as session:
+        assert (await session.get(URL(url + path, encoded=True))).status == 404
 
 
-async def test_a_page_that_does_not_read_is_disconnected(
-    monitor: tuple[Monitor, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "QUEUE_LIMIT", 4)
-    watching, url = monitor
-    async with ClientSession() as session, session.get(url + "/events") as response:
-        await next_event(response)
-        await next_event(response)
-        for i in range(50):  # without giving the page a turn
-            watching.publish("log", {"event": str(i)})
-        seen = [line async for line in response.content if line.startswith(b"event")]
-        assert len(seen) < 50  # the stream ended, early
+async def test_a_page_hears_what_has_changed(tmp_path: Path) -> None:
+    make_run(tmp_path / "run").close()
+    async with monitoring(Runs(tmp_path)) as url, ClientSession() as session:
+        async with session.get(f"{url}/events?run=run") as response:
+            first = await next_tick(response)
+            assert (first["run"], first["live"], first["finished"]) == ("run", False, False)
+            (tmp_path / "run" / "summary.json").write_text("{}")
+            while not (later := await next_tick(response))["finished"]:
+                pass
+            assert later["versions"]["points"] != first["versions"]["points"]
+        assert (await session.get(f"{url}/events?run=absent")).status == 404
 
 
-async def test_programs_can_read_the_state(monitor: tuple[Monitor, str]) -> None:
-    _, url = monitor
-    async with ClientSession() as session:
+async def test_too_many_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MOST_PAGES", 1)
+    async with monitoring(Runs(None, mesh())) as url, ClientSession() as session:
+        async with session.get(f"{url}/events?run=demo") as first:
+            assert await next_tick(first)
+            assert (await session.get(f"{url}/events?run=demo")).status == 503
+
+
+async def test_answers_say_what_is_wrong_with_a_question(tmp_path: Path) -> None:
+    make_run(tmp_path / "run").close()
+    async with monitoring(Runs(tmp_path)) as url, ClientSession() as session:
+
+        async def asked(path: str) -> tuple[int, str]:
+            response = await session.get(f"{url}/api/run/{path}")
+            return response.status, (await response.json()).get("error", "")
+
+        assert await asked("run/overview") == (200, "")
+        assert (await asked("absent/overview"))[0] == 404
+        status, words = await asked("run/nothing")
+        assert status == 404 and words.startswith("no view nothing; there are: overview")
+        status, words = await asked("run/curves?name=loss")
+        assert status == 400 and "name" in words
+        (tmp_path / "run" / "proofs.sqlite").write_text("damaged " * 1000)
+        status, words = await asked("run/overview")
+        assert status == 400 and "proofs.sqlite" in words
+
+
+async def test_the_overview_has_intervals_counters_and_the_latest_proofs(tmp_path: Path) -> None:
+    make_run(tmp_path / "run").close()
+    async with monitoring(Runs(tmp_path)) as url, ClientSession() as session:
+        found = await (await session.get(f"{url}/api/run/run/overview")).json()
+        curves = await (await session.get(f"{url}/api/run/run/curves")).json()
+    (evaluation,) = found["evaluations"]
+    assert evaluation["share"] == pytest.approx(
+        {"solved": 1, "of": 3, "rate": 1 / 3, "low": 0.0615, "high": 0.7923}, abs=1e-3
+    )
+    assert evaluation["levels"]["1"]["of"] == 3 and found["counters"]["learner.proofs_verified"] == 1
+    assert [proof["theorem_id"] for proof in found["proofs"]] == ["t"] and found["verdict"]["fault"] == "none"
+    assert curves == {"time": [1.0], "step": [1], "values": {"loss": [2.0]}}
+
+
+async def test_programs_can_read_the_state(tmp_path: Path) -> None:
+    async with monitoring(Runs(None, mesh())) as url, ClientSession() as session:
         state = await (await session.get(url + "/api/state")).json()
-    assert state["run"] == "demo" and state["nodes"] == []
+    assert state["run"] == "demo" and state["alive"] == 0 and state["connected"]
+    async with monitoring(Runs(tmp_path)) as url, ClientSession() as session:
+        assert await (await session.get(url + "/api/state")).json() == {"run": None, "runs": []}
 
 
-async def test_numbers_that_are_not_finite_blank_nothing(monitor: tuple[Monitor, str]) -> None:
-    watching, url = monitor
+async def test_numbers_that_are_not_finite_blank_nothing() -> None:
+    watched = mesh()
+    state = watched.mesh
+    assert state is not None
     nan, huge = float("nan"), float("inf")
-    info = NodeInfo(node_id="a", role="prover", host="h", pid=1, version="1", started=nan)
-    watching.state.see_registry([info], 1.0)
+    state.see_registry([NodeInfo(node_id="a", role="prover", host="h", pid=1, version="1", started=nan)], 1.0)
     for bad in (nan, huge, -huge, 1e308):
         beat = Heartbeat(node_id="a", role="prover", time=bad, state="running", values={"attempts": bad, "other": bad})
-        watching.state.see_heartbeat(beat)
-        watching.state.tick(2.0)
-        watching.point(Point(time=3.0 + (bad == huge), step=1, values={"loss": bad, "valid_loss": 2.0}))
-    watching.point(Point(time=nan, step=2, values={"loss": 1.0}))
-    watching.state.see_log(LogRecord(node_id="a", role="prover", time=nan, level="info", event="odd"))
-    async with ClientSession() as session, session.get(url + "/events") as response:
-        kind, history = strict(await response.content.readuntil(b"\n\n"))
-        assert kind == "history" and [point["values"] for point in history["points"]] == [{"valid_loss": 2.0}] * 2
-        assert history["logs"][0]["time"] is None
-        kind, overview = strict(await response.content.readuntil(b"\n\n"))
-        assert kind == "overview" and overview["nodes"][0]["values"] == {}
-        watching.publish("point", {"values": {"loss": nan}})
-        assert strict(await response.content.readuntil(b"\n\n")) == ("point", {"values": {"loss": None}})
-        state = await (await session.get(url + "/api/state")).read()
-        json.loads(state, parse_constant=pytest.fail)
-    watching.state.see_heartbeat(
-        Heartbeat(node_id="a", role="prover", time=5.0, state="running", values={"attempts": 7})
-    )
-    assert watching.state.totals() == {"prover.attempts": 7.0}, "a later message is whole again"
+        state.see_heartbeat(beat)
+        state.tick(2.0)
+        state.see_point(Point(time=3.0 + (bad == huge), step=1, values={"loss": bad, "valid_loss": 2.0}))
+    state.see_point(Point(time=nan, step=2, values={"loss": 1.0}))
+    state.see_log(LogRecord(node_id="a", role="prover", time=nan, level="info", event="odd"))
+    async with monitoring(Runs(None, watched)) as url, ClientSession() as session:
+        for path in ("/api/state", "/api/run/demo/overview", "/api/run/demo/curves"):
+            body = await (await session.get(url + path)).read()
+            found = json.loads(body, parse_constant=pytest.fail)
+        assert found["values"] == {"valid_loss": [2.0, 2.0]}
+    beat = Heartbeat(node_id="a", role="prover", time=5.0, state="running", values={"attempts": 7})
+    state.see_heartbeat(beat)
+    assert state.totals() == {"prover.attempts": 7.0}, "a later message is whole again"
 
 
-def strict(event: bytes) -> tuple[str, dict]:  # type: ignore[type-arg]
-    """An event as a browser reads it, which knows no NaN."""
-    kind, data = event.decode().strip().split("\n")
-    return kind.removeprefix("event: "), json.loads(data.removeprefix("data: "), parse_constant=pytest.fail)
-
-
-@pytest.mark.process
-@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run the page's script")
-def test_one_bad_field_does_not_stop_the_page(tmp_path: Path) -> None:
-    shutil.copy(STATIC / "page.js", tmp_path / "page.mjs")
-    (tmp_path / "main.mjs").write_text(
-        'import { duration, each, number } from "./page.mjs"; console.error = () => {}; const seen = [];\n'
-        "each([1, null, 3], (x) => seen.push(x.toFixed(0)));\n"
-        "console.log(JSON.stringify([seen, [null, undefined, NaN, 1 / 0].map(number), [null, NaN].map(duration)]));"
-    )
-    done = subprocess.run(["node", tmp_path / "main.mjs"], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [["1", "3"], ["–"] * 4, ["–"] * 2]
+async def next_tick(response) -> dict:  # type: ignore[no-untyped-def, type-arg]
+    text = (await asyncio.wait_for(response.content.readuntil(b"\n\n"), 60)).decode()
+    kind, data = text.strip().split("\n")
+    assert kind == "event: tick"
+    return json.loads(data.removeprefix("data: "), parse_constant=pytest.fail)

@@ -16,28 +16,15 @@ from common.protocol.subjects import telemetry
 from node.command import cli
 from tests.commands import Called
 from tests.message_values import named
-from tests.ui.test_run_files import make_run
+from tests.ui.monitors import make_run, mesh
 from tests.waiting import eventually, until
-from ui.mesh_state import MeshState
+from ui.runs import Runs
 from ui.server import Monitor
-from ui.service import listen, read_history, serving
+from ui.service import listen, serving
 from ui.settings import UiSettings
-
-
-def test_history_is_read_and_a_torn_last_line_is_passed_over(tmp_path: Path) -> None:
-    file = tmp_path / "metrics.jsonl"
-    lines = [json.dumps({"time": float(i), "step": i, "values": {"loss": 1.0 / (i + 1)}}) for i in range(3)]
-    file.write_text("\n".join(lines) + '\n{"time": 3.0, "st')
-    assert [point.step for point in read_history(str(file))] == [0, 1, 2]
-
 
 LEARNER = named("learner")
 POINTS = telemetry("learner", LEARNER, "point")
-
-
-def test_no_history_is_no_error(tmp_path: Path) -> None:
-    assert read_history("") == []
-    assert read_history(str(tmp_path / "absent.jsonl")) == []
 
 
 async def test_telemetry_reaches_the_page_and_a_kill_of_the_monitor_loses_nothing(
@@ -69,15 +56,14 @@ async def test_telemetry_reaches_the_page_and_a_kill_of_the_monitor_loses_nothin
 
 
 async def test_the_page_is_there_before_the_broker_and_says_so() -> None:
-    state = MeshState()
-    monitor = Monitor(state, "demo")
+    monitor = Monitor(Runs(None, mesh()))
     ctx = NodeContext("ui", NodeSettings())
     async with serving(ctx, UiSettings(port=0), monitor) as url, ClientSession() as session:
         assert (await session.get(url)).status == 200
 
 
 async def test_a_port_in_use_is_named() -> None:
-    monitor = Monitor(MeshState(), "demo")
+    monitor = Monitor(Runs(None, mesh()))
     ctx = NodeContext("ui", NodeSettings())
     async with serving(ctx, UiSettings(port=0), monitor) as url:
         port = int(url.rstrip("/").rpartition(":")[2])
@@ -112,37 +98,17 @@ async def test_a_monitor_that_starts_late_shows_the_run_from_its_beginning(bus: 
         return len(await bus.history((Point, ProofFound))) == 4
 
     await until(stored, what="the history on the broker")
-    monitor = Monitor(MeshState(), bus.run)
+    run = mesh(bus.run)
+    state = run.mesh
+    assert state is not None
     ctx = NodeContext("ui", NodeSettings())
     ctx.bus = bus
-    await listen(ctx, monitor)
+    await listen(ctx, run)
     await bus.publish(POINTS, Point(time=2.0, step=2, values={}))  # again: shown once
     await bus.publish(POINTS, Point(time=3.0, step=3, values={}))
-    await eventually(lambda: len(monitor.state.points) >= 4)
-    assert [point.step for point in monitor.state.points] == [0, 1, 2, 3]
-    assert [proof.attempt_id for proof in monitor.state.proofs] == ["1"]
-
-
-async def test_an_evaluation_reaches_the_page_once_and_also_one_that_opens_late(bus: Bus) -> None:
-    values = {"eval_solve_rate": 0.5, "eval_statements": 2.0, "eval_solved": 1.0, "eval_simulations": 16.0}
-    point = Point(time=3.25, step=7, values=values)
-    await bus.publish(POINTS, point)
-
-    async def stored() -> bool:
-        return len(await bus.history((Point,))) == 1
-
-    await until(stored, what="the history on the broker")
-    monitor = Monitor(MeshState(), bus.run)
-    told: list[tuple[str, object]] = []
-    monitor.publish = lambda kind, data: told.append((kind, data))  # type: ignore[method-assign]
-    ctx = NodeContext("ui", NodeSettings())
-    ctx.bus = bus
-    await listen(ctx, monitor)
-    for each in (point, Point(time=4.0, step=9, values=values)):
-        await bus.publish(POINTS, each)
-    await eventually(lambda: len(monitor.state.points) == 2)
-    assert [kind for kind, _ in told].count("evaluation") == 2
-    assert [each["step"] for each in monitor.history()["evaluations"]] == [7, 9]
+    await eventually(lambda: len(state.points) >= 4)
+    assert [point.step for point in state.points] == [0, 1, 2, 3]
+    assert [proof.attempt_id for proof in state.proofs] == ["1"]
 
 
 @pytest.mark.process
@@ -156,9 +122,9 @@ async def test_a_run_is_shown_from_its_files_without_a_broker(called: Called, tm
         url = await asyncio.wait_for(_address(process), 60)
         async with ClientSession() as session:
             state = await (await session.get(f"{url}api/state")).json()
-        assert state["run"] == "ended" and state["files"]["finished"] and state["summary"]["solved_after"] == 3
-        assert [each["label"] for each in state["evaluations"]] == ["step-7"]
-        assert [each["theorem_id"] for each in state["proofs"]] == ["t"] and state["points"][0]["step"] == 1
+            shown = await (await session.get(f"{url}api/run/ended/overview")).json()
+        assert (state["run"], state["live"], state["finished"]) == ("ended", False, True)
+        assert shown["summary"]["solved_after"] == 3 and [each["theorem_id"] for each in shown["proofs"]] == ["t"]
     finally:
         process.kill()
         await process.wait()

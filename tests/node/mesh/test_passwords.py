@@ -82,7 +82,7 @@ async def test_a_child_of_up_shows_no_password_and_gets_no_secret_that_it_does_n
 
         async def answers() -> bool:
             try:
-                return "ui" in await asyncio.to_thread(get, f"{page}/api/state")
+                return '"alive":1' in await asyncio.to_thread(get, f"{page}/api/state")
             except OSError:
                 return False
 

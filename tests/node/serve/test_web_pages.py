@@ -22,8 +22,9 @@ from node.rewards.asking import Unavailable, Where, open_desk
 from node.serve.application import BadBody, CheckBody, VerifyBody, decode
 from node.serve.service import ServeSettings, make_application
 from tests.authority import Authority
+from tests.ui.monitors import mesh
 from tests.waiting import eventually
-from ui.mesh_state import MeshState
+from ui.runs import Runs
 from ui.server import Monitor
 
 BODY = json.dumps({"snippets": [{"id": "a", "code": "theorem t : 1 = 1 := rfl"}]})
@@ -148,7 +149,7 @@ async def test_a_reward_reaches_a_service_over_tls_or_says_why_not(
 
 
 async def test_on_all_addresses_any_address_is_ours_but_no_foreign_name() -> None:
-    monitor = Monitor(MeshState(), "demo", access=Access(WebSettings("0.0.0.0")))
+    monitor = Monitor(Runs(None, mesh()), access=Access(WebSettings("0.0.0.0")))
     async with opened(monitor.application(), WebSettings("0.0.0.0")) as url:
         assert (await sent(url, {"Host": "192.0.2.4:5050"}, None))[0] == 200
         assert (await sent(url, {"Host": "192.0.2.4:5050", "Origin": "http://192.0.2.4:5050"}, None))[0] == 200
@@ -156,9 +157,9 @@ async def test_on_all_addresses_any_address_is_ours_but_no_foreign_name() -> Non
         assert (await sent(url, {"Host": "evil.example"}, None))[0] == 403
 
 
-@pytest.mark.parametrize("path", ["/", "/api/state", "/events", "/static/page.js", "/nowhere"])
+@pytest.mark.parametrize("path", ["/", "/api/state", "/events", "/static/app.js", "/nowhere"])
 async def test_a_page_from_elsewhere_does_not_read_the_monitor(path: str) -> None:
-    monitor = Monitor(MeshState(), "demo")
+    monitor = Monitor(Runs(None, mesh()))
     async with opened(monitor.application(), WebSettings()) as url:
         for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
             status, text = await sent(url + path, headers, None)

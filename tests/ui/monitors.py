@@ -1,0 +1,55 @@
+"""Runs for the monitor, and a monitor that serves them; tests of pages and of views start from here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from aiohttp import web
+
+from common import curves
+from common.curves import METRICS, Evaluated, Part, encode_line
+from common.records.readers import DATABASE
+from common.records.store import Store
+from tests.node.learner.builders import PROVED, planned, result, row
+from ui.mesh_state import MeshState
+from ui.runs import Kind, Run, Runs
+from ui.server import Monitor
+
+
+def evaluated(label: str, **changes: int) -> Evaluated:
+    part = Part(statements=4, solved=1, undecided=1, share=0.3333)
+    numbers = {"step": 7, "weights": 3, "statements": 4, "solved": 1, "undecided": 1, "simulations": 16} | changes
+    return Evaluated(
+        label=label, beside=True, time=2.5, simulations_used=31, lean_attempts=99, levels={"1": part}, **numbers
+    )
+
+
+def make_run(folder: Path) -> Store:
+    """A run directory with one point, one evaluation and one proof; its records stay open."""
+    folder.mkdir(parents=True)
+    store = Store(folder / DATABASE)
+    store.add_theorems([row("t")])
+    store.dispatch([planned(1)], 1.0)
+    store.record(result(planned(1).attempt), PROVED, 2.0)
+    (folder / METRICS).write_bytes(encode_line(1.0, 1, {"loss": 2.0}))
+    (folder / curves.EVALUATIONS).write_bytes(curves.evaluation_line(evaluated("step-7")))
+    return store
+
+
+def mesh(name: str = "demo") -> Run:
+    """The run of a watched mesh whose folder is elsewhere."""
+    return Run(name, Kind.MESH, None, MeshState(), connected=True)
+
+
+@asynccontextmanager
+async def monitoring(runs: Runs) -> AsyncIterator[str]:
+    """The address of a monitor, without a slash at its end."""
+    monitor = Monitor(runs)
+    runner = web.AppRunner(monitor.application())
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    monitor.close()
+    await runner.cleanup()

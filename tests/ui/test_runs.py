@@ -1,0 +1,128 @@
+"""Runs as their directories tell them: also while they grow, and where files are damaged or elsewhere."""
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from common import curves
+from common.curves import ABOUT, METRICS, About, encode_line, write_about
+from common.protocol.messages import Heartbeat, NodeInfo, Point
+from common.records.readers import DATABASE
+from common.watch.nodes import NodeHistory
+from tests.node.learner.builders import PROVED, planned, result
+from tests.ui.monitors import evaluated, make_run, mesh
+from ui import runs
+from ui.runs import SUMMARY, Kind, NotHere, Run, Runs, thinned
+
+
+def test_all_runs_of_a_folder_are_found_and_told_apart(tmp_path: Path) -> None:
+    make_run(tmp_path / "learned").close()
+    (tmp_path / "trained").mkdir()
+    write_about(tmp_path / "trained", About(stage="sft", steps=3))
+    (tmp_path / "other").mkdir()
+    found = Runs(tmp_path)
+    assert sorted(found.names()) == ["learned", "trained"]
+    assert [found.get(name).kind for name in ("learned", "trained")] == [Kind.LEARNER, Kind.TRAINING]
+    assert found.get("learned") is found.get("learned"), "its curves are read once"
+    for bad in ("other", "absent", "..", "../learned", ""):
+        with pytest.raises(NotHere):
+            found.get(bad)
+    assert Runs(tmp_path / "absent").names() == [] and Runs(None).names() == []
+
+
+def test_what_changed_has_another_version_and_nothing_else(tmp_path: Path) -> None:
+    store = make_run(tmp_path / "run")
+    run = Runs(tmp_path).get("run")
+    before = run.versions()
+    assert run.versions() == before
+    with (tmp_path / "run" / METRICS).open("ab") as file:
+        file.write(encode_line(2.0, 2, {"loss": 1.0}))
+    after = run.versions()
+    assert {name for name in before if after[name] != before[name]} == {"points"}
+    assert [point.step for point in run.points()] == [1, 2]
+    store.dispatch([planned(2)], 3.0)
+    store.record(result(planned(2).attempt), PROVED, 4.0)
+    assert run.versions()["records"] != after["records"]
+    store.close()
+    with (tmp_path / "run" / curves.EVALUATIONS).open("ab") as file:
+        file.write(curves.evaluation_line(evaluated("after")))
+    assert [each["label"] for each in run.evaluations()] == ["step-7", "after"]
+    assert run.summary() is None
+    (tmp_path / "run" / SUMMARY).write_text(json.dumps({"solved_after": 3}))
+    assert run.summary() == {"solved_after": 3}
+
+
+@pytest.mark.parametrize("name", [SUMMARY, METRICS, curves.EVALUATIONS, "nodes.jsonl"])
+def test_a_damaged_file_hides_nothing_else(tmp_path: Path, name: str) -> None:
+    make_run(tmp_path / "run").close()
+    (tmp_path / "run" / name).write_text("damaged \ud800".encode("utf-8", "replace").decode() * 1000)
+    run = Runs(tmp_path).get("run")
+    seen = [run.summary() is None, len(run.points()) == 1, len(run.evaluations()) == 1, run.node_history() == {}]
+    assert sum(seen) >= 3 and seen[0] and seen[3]
+
+
+def test_curves_of_a_run_that_goes_on_from_a_checkpoint_are_read_again(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    write_about(folder, About(stage="sft", steps=9))
+    (folder / METRICS).write_bytes(b"".join(encode_line(float(step), step, {"loss": 1.0}) for step in (1, 2, 3)))
+    run = Runs(tmp_path).get("run")
+    assert [point.step for point in run.points()] == [1, 2, 3]
+    (folder / METRICS).rename(folder / "before")
+    (folder / METRICS).write_bytes(encode_line(1.0, 1, {"loss": 1.0}))
+    assert [point.step for point in run.points()] == [1]
+
+
+def test_long_curves_are_thinned_and_keep_their_ends_and_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "POINTS", 100)
+    points = [
+        Point(time=0.0, step=step, values={"valid_loss" if step % 50 == 49 else "loss": 1.0}) for step in range(1000)
+    ]
+    kept = thinned(points)
+    assert 40 < len(kept) <= 100
+    assert [point.step for point in kept if "valid_loss" in point.values] == list(range(49, 1000, 50))
+    assert kept[0].step == 0 and max(point.step for point in kept if "loss" in point.values) > 990
+    evaluations = [Point(time=0.0, step=step, values={"valid_loss": 1.0}) for step in range(1000)]
+    assert 40 < len(thinned(evaluations)) <= 100
+
+
+def test_the_history_of_nodes_is_kept_as_often_as_its_size_allows(tmp_path: Path) -> None:
+    now = 100.0
+    history = NodeHistory(tmp_path, clock=lambda: now)
+    many = [f"prover-{number}" for number in range(1000)]
+    for step in range(40):
+        now = 100.0 + step
+        for node in many[: 1 if step < 20 else 1000]:
+            values = {"expansions": float(step), "bad": float("nan")}
+            history.hear(Heartbeat(node_id=node, role="prover", time=now, state="running", values=values))
+    make_run(tmp_path / "r").close()
+    (tmp_path / "nodes.jsonl").rename(tmp_path / "r" / "nodes.jsonl")
+    found = Runs(tmp_path).get("r").node_history()
+    assert [sample.time for sample in found["prover-0"]][:4] == [100.0, 105.0, 110.0, 115.0]
+    assert found["prover-0"][0].values == {"expansions": 0.0}
+    assert len(found["prover-999"]) == 1, "a thousand nodes have a line rarely"
+
+
+def test_only_a_folder_of_the_meshs_own_learner_is_taken_for_its_run(tmp_path: Path) -> None:
+    watched = mesh("demo")
+    make_run(tmp_path / "demo").close()
+    found = Runs(tmp_path, watched)
+    assert found.get("demo").folder is None and found.names()[0] == "demo"
+    with pytest.raises(NotHere, match="on the machine of its learner"):
+        _ = found.get("demo").records
+    (tmp_path / "demo" / "owner.json").write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
+    assert watched.mesh is not None
+    learner = NodeInfo(
+        node_id="learner-1", role="learner", host=socket.gethostname(), pid=os.getpid(), version="0", started=0.0
+    )
+    watched.mesh.see_registry([learner], 1.0)
+    assert found.get("demo").folder == tmp_path / "demo" and found.get("demo").records.name == DATABASE
+
+
+def test_a_run_without_records_says_what_it_is(tmp_path: Path) -> None:
+    with pytest.raises(NotHere, match="no attempts: it is a training run"):
+        _ = Run("trained", Kind.TRAINING, tmp_path).records
+    assert ABOUT == "training.json"
