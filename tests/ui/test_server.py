@@ -62,10 +62,13 @@ async def test_a_page_hears_what_has_changed(tmp_path: Path) -> None:
 
 async def test_too_many_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_PAGES", 1)
-    async with monitoring(Runs(None, mesh())) as url, ClientSession() as session:
-        async with session.get(f"{url}/events?run=demo") as first:
-            assert await next_tick(first)
-            assert (await session.get(f"{url}/events?run=demo")).status == 503
+    async with (
+        monitoring(Runs(None, mesh())) as url,
+        ClientSession() as session,
+        session.get(f"{url}/events?run=demo") as first,
+    ):
+        assert await next_tick(first)
+        assert (await session.get(f"{url}/events?run=demo")).status == 503
 
 
 async def test_answers_say_what_is_wrong_with_a_question(tmp_path: Path) -> None:
