@@ -46,6 +46,8 @@ lint: setup
     .venv/bin/ruff check .
     .venv/bin/ruff format --check .
     .venv/bin/mypy
+    @if tsc=$(PATH="$PATH:.cache/tools" command -v tsc); then echo "tsc -p ui/jsconfig.json"; "$tsc" -p ui/jsconfig.json; \
+        else echo "no tsc (./start --setup tools): the types in the monitor's scripts are not checked"; fi
 
 # Regenerate the generated pages of docs/: protocol, configuration, metrics
 [no-exit-message]

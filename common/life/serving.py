@@ -205,6 +205,10 @@ def _unusable(message: str) -> CannotServe:
 # --- serving ----------------------------------------------------------------------------------------------------------
 
 
+LONGEST_LINE = 16 * 1024
+"""Most bytes of a line of a request: a name of 1,024 characters has up to twelve bytes for each in an address."""
+
+
 @asynccontextmanager
 async def served(
     application: web.Application,
@@ -227,6 +231,7 @@ async def served(
         handle_signals=False,
         shutdown_timeout=drain_seconds,
         handler_cancellation=handler_cancellation,
+        max_line_size=LONGEST_LINE,
     )
     await runner.setup()
     following = None

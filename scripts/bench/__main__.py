@@ -21,6 +21,7 @@ PARTS = {
     "prove": ("latency", "fill", "textbook", "eval"),
     "premises": ("premises",),
     "mesh": ("loop", "scale", "matchmaker"),
+    "monitor": ("monitor",),
 }
 """The parts of each bench, which is a module of this package. A part is the class of the module that is named like it,
 and is measured by `proofmesh bench PART` or `proofmesh bench BENCH PART`."""

@@ -1,4 +1,4 @@
-"""A real browser for tests of the monitor's pages: Chromium, which Playwright drives.
+"""The monitor's pages in a real browser: Chromium, which Playwright drives (`scripts.browser`).
 
 The fixtures are in tests/ui/conftest.py. They live in pytest-asyncio's loop of the session, so a file of tests with a
 browser begins with `pytestmark = [pytest.mark.process, pytest.mark.asyncio(loop_scope="session")]`.
@@ -6,31 +6,21 @@ browser begins with `pytestmark = [pytest.mark.process, pytest.mark.asyncio(loop
 
 from __future__ import annotations
 
-import importlib.util
-import os
+import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.commands import found
+from scripts.browser import DESKTOP, SECONDS
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Locator, LocatorAssertions, Page, Request, Response
 
-FLAGS = [
-    *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-]
-"""Chromium asks nothing outside this machine."""
 
-SECONDS = 60.0
-"""Longest wait for what a page shows: other tests use the machine, too."""
-
-DESKTOP = (1366, 768)
-PHONE = (390, 844)
+Serve = Callable[..., Awaitable[str]]
+"""Serves the runs of a folder, and one that is watched; returns the monitor's address."""
 
 
 def expect(shown: Locator) -> LocatorAssertions:
@@ -38,6 +28,7 @@ def expect(shown: Locator) -> LocatorAssertions:
     imported where Playwright is not installed."""
     from playwright.async_api import expect
 
+    expect.set_options(timeout=SECONDS * 1000)
     return expect(shown)
 
 
@@ -82,6 +73,7 @@ class Windows:
         self.faults = Faults()
         self._browser = browser
         self._contexts: list[BrowserContext] = []
+        self._asked: set[Request] = set()
 
     async def open(self, url: str = "about:blank", size: tuple[int, int] = DESKTOP, *, dark: bool = False) -> Page:
         """A page of this size, in pixels, at an address."""
@@ -95,8 +87,34 @@ class Windows:
         context.set_default_timeout(SECONDS * 1000)
         page = await context.new_page()
         self.faults.watch(page)
+        page.on("request", lambda request: "/api/" in request.url and self._asked.add(request))
+        for ended in ("requestfinished", "requestfailed"):
+            page.on(ended, lambda request: self._asked.discard(request))
         await page.goto(url)
         return page
+
+    async def settled(self, page: Page) -> None:
+        """Wait until a page is open, has all data that it has asked for, and has drawn them."""
+        await page.locator("main h1").first.wait_for()
+        async with asyncio.timeout(SECONDS):
+            quiet = 0
+            while quiet < 2:
+                # A request may follow from the answer to another one, in the next frame.
+                await page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+                quiet = 0 if self._asked else quiet + 1
+
+    async def visit(self, page: Page, path: str) -> None:
+        """Go from a page of the monitor to another one of its pages, as links do: without loading all again."""
+        await page.evaluate(
+            """(path) => {
+                document.querySelector("main h1")?.setAttribute("data-left", "");
+                history.pushState(null, "", path);
+                dispatchEvent(new PopStateEvent("popstate"));
+            }""",
+            path,
+        )
+        await page.locator("main h1:not([data-left])").first.wait_for()
+        await self.settled(page)
 
     async def close(self) -> None:
         """Close all pages. Fails the test if there was a fault that it did not expect."""
@@ -106,20 +124,33 @@ class Windows:
             pytest.fail("the browser reported:\n" + "\n".join(faults[:20]), pytrace=False)
 
 
-@asynccontextmanager
-async def chromium() -> AsyncIterator[Browser]:
-    """A browser without windows. Skips the test where there is none."""
-    program = found("chromium")
-    if importlib.util.find_spec("playwright") is None:
-        pytest.skip("no playwright: `just setup tools` installs it")
-    from playwright.async_api import async_playwright, expect
+async def flaws(page: Page) -> list[str]:
+    """What is wrong with a page as a person sees it: it is wider than its window, it says that something cannot be
+    shown, it shows a value that is none, or a text of the run ran as a script."""
+    found: list[str] = await page.evaluate(_FLAWS)
+    return found
 
-    expect.set_options(timeout=SECONDS * 1000)
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=program, args=FLAGS, chromium_sandbox=os.geteuid() != 0, timeout=SECONDS * 1000
-        )
-        try:
-            yield browser
-        finally:
-            await browser.close()
+
+_FLAWS = r"""() => {
+    const found = [], root = document.documentElement, width = root.clientWidth;
+    const cut = (each) => {
+        for (let up = each.parentElement; up && up !== document.body; up = up.parentElement) {
+            if (getComputedStyle(up).overflowX !== "visible") return true; // it scrolls or cuts by itself
+        }
+        return false;
+    };
+    if (root.scrollWidth > width) {
+        const wide = [...document.querySelectorAll("body *")]
+            .filter((each) => each.getBoundingClientRect().right > width + 1 && !cut(each)).slice(0, 3);
+        const names = wide.map((each) => `<${each.tagName} class=${each.className}> ${each.textContent.slice(0, 60)}`);
+        found.push(`${root.scrollWidth} pixels wide in a window of ${width}: ${names.join(" | ")}`);
+    }
+    if (window.ran !== undefined) found.push("a text ran as a script");
+    const none = /.{0,30}(\bNaN\b|\bundefined\b|\[object |\bInfinity\b|Invalid Date|cannot be shown).{0,30}/g;
+    for (const each of document.body.innerText.match(none) ?? []) found.push(`shows: ${each}`);
+    for (const each of document.querySelectorAll(".problem")) {
+        if (!each.hidden) found.push(`problem: ${each.textContent}`);
+    }
+    if (document.querySelector("main h1")?.textContent === "No such page") found.push("no such page");
+    return found;
+}"""

@@ -1,13 +1,21 @@
-"""A browser for the tests of the monitor's pages."""
+"""A browser for the tests of the monitor's pages, and monitors of runs that are made up."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 import pytest_asyncio
 
-from tests.ui.browser import Windows, chromium
+from scripts.bench.made_run import make_run
+from scripts.browser import NoBrowser, chromium
+from tests.ui.browser import Serve, Windows
+from tests.ui.hostile_run import hostile_run
+from tests.ui.monitors import monitoring
+from ui.runs import Run, Runs
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page
@@ -15,9 +23,12 @@ if TYPE_CHECKING:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    """Chromium, started once."""
-    async with chromium() as browser:
-        yield browser
+    """Chromium, started once. Tests are skipped where there is none."""
+    try:
+        async with chromium() as browser:
+            yield browser
+    except NoBrowser as reason:
+        pytest.skip(str(reason))
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -32,3 +43,23 @@ async def windows(browser: Browser) -> AsyncIterator[Windows]:
 async def page(windows: Windows) -> Page:
     """A page in a fresh profile, of a laptop's size."""
     return await windows.open()
+
+
+@pytest.fixture(scope="session")
+def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finished run, `made`, and one full of hostile values, `hostile`. Tests only read them."""
+    folder = tmp_path_factory.mktemp("runs")
+    make_run(folder / "made")
+    hostile_run(folder / "hostile")
+    return folder
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def serve() -> AsyncIterator[Serve]:
+    """Serves the runs of a folder, and one that is watched; returns the monitor's address."""
+    async with AsyncExitStack() as stack:
+
+        async def serve(folder: Path | None, watched: Run | None = None) -> str:
+            return await stack.enter_async_context(monitoring(Runs(folder, watched)))
+
+        yield serve

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from aiohttp import web
-
 from common import curves
 from common.curves import METRICS, Evaluated, Part, encode_line
+from common.life.serving import served
 from common.records.readers import DATABASE
 from common.records.store import Store
+from common.settings import WebSettings
 from tests.node.learner.builders import PROVED, planned, result, row
 from ui.mesh_state import MeshState
 from ui.runs import Kind, Run, Runs
@@ -47,9 +47,6 @@ def mesh(name: str = "demo") -> Run:
 async def monitoring(runs: Runs) -> AsyncIterator[str]:
     """The address of a monitor, without a slash at its end."""
     monitor = Monitor(runs)
-    runner = web.AppRunner(monitor.application())
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    monitor.close()
-    await runner.cleanup()
+    async with served(monitor.application(), WebSettings(), 0) as runner:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+        monitor.close()
