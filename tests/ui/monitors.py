@@ -44,9 +44,9 @@ def mesh(name: str = "demo") -> Run:
 
 
 @asynccontextmanager
-async def monitoring(runs: Runs) -> AsyncIterator[str]:
+async def monitoring(runs: Runs, port: int = 0) -> AsyncIterator[str]:
     """The address of a monitor, without a slash at its end."""
     monitor = Monitor(runs)
-    async with served(monitor.application(), WebSettings(), 0) as runner:
+    async with served(monitor.application(), WebSettings(), port) as runner:
         yield f"http://127.0.0.1:{runner.addresses[0][1]}"
         monitor.close()

@@ -4,6 +4,7 @@ goes and comes back, addresses can be shared."""
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,13 +15,21 @@ from common import curves
 from common.protocol.messages import Heartbeat, NodeInfo
 from scripts.bench.made_run import make_run
 from tests.ui.browser import Serve, Windows, expect, flaws
+from tests.ui.monitors import monitoring
+from ui import server
 from ui.mesh_state import MeshState
-from ui.runs import Kind, Run
+from ui.runs import Kind, Run, Runs
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
 pytestmark = [pytest.mark.process, pytest.mark.asyncio(loop_scope="session")]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages hear of changes five times a second."""
+    monkeypatch.setattr(server, "TICK", 0.2)
 
 
 class Mesh:
@@ -77,4 +86,37 @@ async def test_a_node_dies_and_returns(page: Page, windows: Windows, serve: Serv
     await expect(count).to_have_text("3")
     mesh.run.connected = False
     await expect(page.get_by_role("status")).to_have_text("broker unreachable")
+    assert await flaws(page) == []
+
+
+async def test_addresses_lead_back_to_where_one_was(
+    page: Page, windows: Windows, serve: Serve, runs_folder: Path
+) -> None:
+    url = await serve(runs_folder)
+    await page.goto(f"{url}/run/made/overview")
+    await windows.settled(page)
+    await page.get_by_role("navigation").get_by_role("link", name="Theorems").click()
+    heading = page.get_by_role("heading", level=1)
+    await expect(heading).to_have_text(re.compile("theorems", re.IGNORECASE))
+    assert page.url == f"{url}/run/made/theorems"
+    await page.reload()
+    await expect(heading).to_have_text(re.compile("theorems", re.IGNORECASE))
+    await page.go_back()
+    await expect(heading).to_have_text("Overview")
+    await page.get_by_role("combobox", name="Run").select_option("hostile")
+    await expect(page.locator("main")).to_contain_text("Overview")
+    assert page.url == f"{url}/run/hostile/overview", "the same page of another run"
+
+
+@pytest.mark.slow
+async def test_a_page_survives_the_monitors_restart(page: Page, windows: Windows, runs_folder: Path) -> None:
+    windows.faults.expect("ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE")
+    async with monitoring(Runs(runs_folder)) as url:
+        await page.goto(f"{url}/run/made/overview")
+        await windows.settled(page)
+        await expect(page.get_by_role("status")).to_have_text("finished")
+    await expect(page.get_by_role("status")).to_have_text("connection lost")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    async with monitoring(Runs(runs_folder), port=int(url.rpartition(":")[2])):
+        await expect(page.get_by_role("status")).to_have_text("finished")
     assert await flaws(page) == []

@@ -64,6 +64,75 @@ async def test_hostile_values_leave_pages_whole_wherever_they_are(
 
 
 @pytest.mark.slow
+async def test_every_page_fits_on_a_phone(windows: Windows, serve: Serve, runs_folder: Path) -> None:
+    url = await serve(runs_folder)
+    page = await windows.open(f"{url}/run/made/overview", PHONE)
+    await windows.settled(page)
+    await expect(page.get_by_role("navigation")).not_to_be_visible()
+    await page.get_by_role("button", name="Menu").click()
+    await page.get_by_role("link", name="All runs").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
+    await expect(page.get_by_role("navigation")).not_to_be_visible()
+    assert await faulty(windows, page, url, runs_folder / "made") == {}
+
+
+async def test_a_keyboard_alone_is_enough(page: Page, windows: Windows, serve: Serve, runs_folder: Path) -> None:
+    url = await serve(runs_folder)
+    await page.goto(f"{url}/runs")
+    await windows.settled(page)
+    # 1. The first stop leads past the navigation.
+    await page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to content")
+    await expect(skip).to_be_focused()
+    await expect(skip).to_be_in_viewport()
+    await page.keyboard.press("Enter")
+    await expect(page.locator("main")).to_be_focused()
+    # 2. A row of a table leads where its link leads, and the new page has the focus.
+    link = page.get_by_role("link", name="made", exact=True)
+    await stops(page, until="made")
+    await expect(link).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", level=1, name="Overview")).to_be_focused()
+
+
+@pytest.mark.slow
+async def test_every_stop_of_the_keyboard_is_seen_and_named(windows: Windows, serve: Serve, runs_folder: Path) -> None:
+    url = await serve(runs_folder)
+    page = await windows.open(url)
+    found = {}
+    for _, path in addresses(runs_folder / "made"):
+        await windows.visit(page, path)
+        if wrong := [stop for stop in await stops(page) if stop.startswith("!")]:
+            found[path] = wrong[:5]
+    assert found == {}
+
+
+async def stops(page: Page, until: str = "", most: int = 80) -> list[str]:
+    """The names of what gets the focus with Tab, from here to the end of the page, or to this name. What a person
+    cannot see, or what has no name, begins with `!`."""
+    found: list[str] = []
+    while len(found) < most and (not found or found[-1] != until):
+        await page.keyboard.press("Tab")
+        stop = await page.evaluate(_STOP)
+        if not stop:
+            break
+        found.append(stop)
+    return found
+
+
+_STOP = """() => {
+    const each = document.activeElement;
+    if (!each || each === document.body) return "";
+    const box = each.getBoundingClientRect(), style = getComputedStyle(each);
+    const label = each.labels?.[0]?.textContent ?? "";
+    const name = (each.getAttribute("aria-label") || label || each.innerText || each.title || "").trim();
+    const inside = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+    const seen = inside && box.width > 0 && (style.outlineStyle !== "none" || style.boxShadow !== "none");
+    return seen && name ? name : `! ${seen ? "no name" : "not seen"}: ${each.outerHTML.slice(0, 120)}`;
+}"""
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
 async def test_no_page_shuts_anybody_out(windows: Windows, serve: Serve, runs_folder: Path, dark: bool) -> None:
     """Nothing that axe finds is serious: contrast, names, roles, order of headings."""

@@ -49,6 +49,11 @@ document.addEventListener("click", (event) => {
   const link = event.target instanceof Element ? event.target.closest("a") : null;
   if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const url = new URL(link.href);
+  if (url.hash && url.pathname === location.pathname) { // a place of this page, which is not opened again
+    event.preventDefault();
+    document.getElementById(url.hash.slice(1))?.focus();
+    return;
+  }
   if (url.origin !== location.origin || link.target || !/^\/(run\/|runs)/.test(url.pathname)) return;
   event.preventDefault();
   menu(false);
