@@ -38,6 +38,9 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
     # `run_node` reports a wrong log level.
     logging.configure(node.log_level if node.log_level in logging.LEVELS else "info")
     try:
+        if settings.demo:
+            settings.token = page_token(settings, node)
+            return _play(settings, node)
         watched = asyncio.run(choose(settings, node))
         settings.token = page_token(settings, node)
     except UserError as error:
@@ -58,6 +61,16 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
     return run_node("ui", node, work, around=page)
 
 
+def _play(settings: UiSettings, node: NodeSettings) -> int:
+    """Serve a recorded run that is played back; returns the exit code. Raises UserError."""
+    from ui.playback import playing
+
+    with playing() as player:
+        settings.runs = str(player.folder.parent)
+        monitor = _monitor(settings, Run(player.folder.name, Kind.LEARNER, player.folder))
+        return asyncio.run(alone(settings, node, monitor, player.run()))
+
+
 def _monitor(settings: UiSettings, watched: Run | None) -> Monitor:
     from common.life.serving import Access
     from ui.server import Monitor
@@ -66,15 +79,16 @@ def _monitor(settings: UiSettings, watched: Run | None) -> Monitor:
     return Monitor(Runs(Path(settings.runs) if settings.runs else None, watched), access)
 
 
-async def alone(settings: UiSettings, node: NodeSettings, monitor: Monitor) -> int:
-    """Serve the pages from files only, without a broker, until SIGTERM or SIGINT; returns the exit code."""
+async def alone(settings: UiSettings, node: NodeSettings, monitor: Monitor, *beside: Coroutine[Any, Any, None]) -> int:
+    """Serve the pages from files only, without a broker, until SIGTERM or SIGINT; returns the exit code. `beside`: what
+    runs meanwhile."""
     ctx = NodeContext("ui", node)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ctx.stopping.set)
     try:
         if monitor.runs.watched is not None:
             ctx.log.info("the run is shown from its files", folder=str(monitor.runs.watched.folder))
-        async with serving(ctx, settings, monitor):
+        async with serving(ctx, settings, monitor), _beside(*beside):
             await ctx.stopping.wait()
     except NodeFailure as error:
         ctx.log.error("monitor ends", reason=str(error))

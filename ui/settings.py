@@ -53,6 +53,9 @@ class UiSettings(WebSettings):
     """Folder of run directories, all of which are shown: runs of learners, training runs, self-play, evaluations.
     Empty: none."""
 
+    demo: bool = False
+    """Play a recorded run back, eight times as fast, to look around: no mesh, no training, nothing to set up."""
+
     mesh: bool = True
     """Connect to the run's broker. With `--no-mesh`, runs are shown from their files."""
 
