@@ -16,7 +16,7 @@ import mimetypes
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -24,9 +24,11 @@ from aiohttp import web
 from common.life.serving import Access
 from common.output.command import UserError
 from common.settings import WebSettings
+from ui.control import HEADER, Control, Question, Submission
 from ui.runs import NotHere, Run, Runs
-from ui.views import View, all_views, asked
+from ui.views import BadQuery, View, all_views, asked
 
+Body = TypeVar("Body", Question, Submission)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 STATIC = Path(__file__).parent / "static"
@@ -52,9 +54,11 @@ HEADERS = {
 class Monitor:
     """Serves runs to any number of pages."""
 
-    def __init__(self, runs: Runs, access: Access | None = None) -> None:
-        """`access`: who may open the pages; None: everybody on this machine."""
+    def __init__(self, runs: Runs, access: Access | None = None, control: Control | None = None) -> None:
+        """`access`: who may open the pages; None: everybody on this machine. `control`: acts on the watched mesh; None:
+        the pages are for reading only."""
         self.runs = runs
+        self.control = control
         self._access = access or Access(WebSettings())
         self._views = all_views()
         self._files = _Files()
@@ -77,6 +81,10 @@ class Monitor:
         app.router.add_get("/api/state", self._state)
         app.router.add_get("/api/runs", self._list)
         app.router.add_get("/api/run/{name}/{view}", self._view)
+        if self.control is not None:
+            app.router.add_post("/api/control/ask", self._ask)
+            app.router.add_post("/api/control/submit", self._submit)
+            app.router.add_get("/api/control/submitted", self._submitted)
         return app
 
     @web.middleware
@@ -133,6 +141,18 @@ class Monitor:
         body = await asyncio.to_thread(_answered, view, run, dict(request.query))
         return _compressed(web.Response(body=body, content_type="application/json"), len(body))
 
+    async def _ask(self, request: web.Request) -> web.StreamResponse:
+        assert self.control is not None
+        return _json(await self.control.ask(await _body(request, Question)))
+
+    async def _submit(self, request: web.Request) -> web.StreamResponse:
+        assert self.control is not None
+        return _json(self.control.submit(await _body(request, Submission)))
+
+    async def _submitted(self, _: web.Request) -> web.StreamResponse:
+        assert self.control is not None
+        return _json(list(self.control.submitted.values())[::-1])
+
     async def _events(self, request: web.Request) -> web.StreamResponse:
         if len(self._pages) >= MOST_PAGES:
             raise web.HTTPServiceUnavailable(text="too many pages are open\n")
@@ -174,6 +194,7 @@ class Monitor:
             "connected": run.connected,
             "finished": summary is not None,
             "files": run.folder is not None,
+            "control": self.control is not None and run is self.runs.watched,
             "versions": run.versions(),
         }
         if mesh is not None:
@@ -188,6 +209,16 @@ class Monitor:
                 "rates": mesh.rates(),
             }
         return found
+
+
+async def _body(request: web.Request, kind: type[Body]) -> Body:
+    """The body of a request that acts. Raises BadQuery."""
+    if HEADER not in request.headers:
+        raise BadQuery(f"a request that acts has the header {HEADER}, whatever its value")
+    try:
+        return msgspec.json.decode(await request.read(), type=kind)
+    except msgspec.MsgspecError as error:
+        raise BadQuery(f"{error}") from error
 
 
 def _answered(view: View, run: Run, parameters: dict[str, str]) -> bytes:

@@ -19,6 +19,7 @@ from common.output.command import UserError, refuse
 from common.output.visible import say
 from common.protocol.messages import Heartbeat, LogRecord, Message, Point, ProofFound
 from common.protocol.subjects import telemetry
+from ui.control import Control
 from ui.mesh_state import MeshState
 from ui.runs import Kind, Run, Runs, kind_of
 from ui.settings import TRAINING, UiSettings, page_token, with_token
@@ -42,10 +43,13 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
             settings.token = page_token(settings, node)
             return _play(settings, node)
         watched = asyncio.run(choose(settings, node))
+        if settings.allow_control and (watched is None or watched.mesh is None):
+            raise UserError("--allow-control needs a mesh that runs; this run is shown from its files")
         settings.token = page_token(settings, node)
     except UserError as error:
         return refuse("proofmesh ui", error)
-    monitor = _monitor(settings, watched)
+    control = Control(node) if settings.allow_control else None
+    monitor = _monitor(settings, watched, control)
     if watched is None or watched.mesh is None:
         return asyncio.run(alone(settings, node, monitor))
 
@@ -57,6 +61,8 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
     async def work(ctx: NodeContext) -> None:
         await listen(ctx, watched)
         await ctx.stopping.wait()
+        if control is not None:
+            await control.close()
 
     return run_node("ui", node, work, around=page)
 
@@ -71,12 +77,12 @@ def _play(settings: UiSettings, node: NodeSettings) -> int:
         return asyncio.run(alone(settings, node, monitor, player.run()))
 
 
-def _monitor(settings: UiSettings, watched: Run | None) -> Monitor:
+def _monitor(settings: UiSettings, watched: Run | None, control: Control | None = None) -> Monitor:
     from common.life.serving import Access
     from ui.server import Monitor
 
     access = Access(settings, settings.token, more=", or open the address with the token that it has printed")
-    return Monitor(Runs(Path(settings.runs) if settings.runs else None, watched), access)
+    return Monitor(Runs(Path(settings.runs) if settings.runs else None, watched), access, control)
 
 
 async def alone(settings: UiSettings, node: NodeSettings, monitor: Monitor, *beside: Coroutine[Any, Any, None]) -> int:

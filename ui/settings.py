@@ -56,6 +56,11 @@ class UiSettings(WebSettings):
     demo: bool = False
     """Play a recorded run back, eight times as fast, to look around: no mesh, no training, nothing to set up."""
 
+    allow_control: bool = False
+    """Whoever has the token may also act: ask nodes what they do, have them leave, pause collection, evaluate now,
+    submit statements. On a broker with keys this needs the operator's key (`admin`). On loopback, too, there is a token
+    then."""
+
     mesh: bool = True
     """Connect to the run's broker. With `--no-mesh`, runs are shown from their files."""
 
@@ -67,7 +72,7 @@ class UiSettings(WebSettings):
 def page_token(settings: UiSettings, node: LifeSettings) -> str:
     """The token of the monitor's page; empty if it needs none. Makes one if it must. Raises UserError."""
     token = token_of(settings.token, node.token)
-    if token or settings.client_ca or is_loopback(settings.host):
+    if token or ((settings.client_ca or is_loopback(settings.host)) and not settings.allow_control):
         return token
     if not settings.runs:
         return secrets.token_urlsafe(TOKEN_BYTES)

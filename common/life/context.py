@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import structlog
 from common.bus.signing import own_identity
 from common.life.metrics import METRICS, Metrics, gauge
 from common.machine import own_host, own_version
-from common.protocol.messages import Heartbeat, NodeFacts, NodeInfo
+from common.protocol.messages import Diagnosis, Heartbeat, NodeFacts, NodeInfo
 from common.settings import NodeSettings
 from common.watch.spans import SpanQueue
 
@@ -59,6 +59,11 @@ class NodeContext:
         """Set by SIGTERM, SIGINT and by a crash: `main` finishes or hands back its work, then returns."""
         self.changed = asyncio.Event()
         """Set when the node's entry in the registry is out of date."""
+        self.drained = False
+        """Whether it stops because the operator has asked it to leave for good."""
+        self.actions: dict[Diagnosis, Callable[[], Awaitable[str]]] = {}
+        """What this node can be asked to do, beside what every node can. Each says what it has done, and raises
+        UserError if it cannot."""
         self.crash: BaseException | None = None
         self.metrics_url = ""
         self.spans = SpanQueue()

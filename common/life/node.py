@@ -134,7 +134,7 @@ async def live(ctx: NodeContext, main: Main, forwarder: Forwarder, around: Aroun
     except Exception as error:
         _log_failure(ctx, error)
         return int(Exit.UNUSABLE if getattr(error, "exit_code", 0) == Exit.UNUSABLE else Exit.FAILED)
-    code = 0 if ctx.crash is None else getattr(ctx.crash, "exit_code", 1)
+    code = (Exit.DRAINED if ctx.drained else 0) if ctx.crash is None else getattr(ctx.crash, "exit_code", 1)
     ctx.log.info("node left", exit_code=code)
     return code
 

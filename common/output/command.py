@@ -34,6 +34,8 @@ class Exit(enum.IntEnum):
     """The user can mend it: arguments, configuration, files, names."""
     UNAVAILABLE = 3
     """Infrastructure failed: no broker, no node, no Lean that answers."""
+    DRAINED = 4
+    """A node has left because its operator asked it to; `proofmesh up` does not start it again."""
     INTERRUPTED = 130
     """128 + SIGINT, as in shells."""
     READER_GONE = 141

@@ -475,7 +475,7 @@ class Spans(Message, frozen=True):
 
 
 class Diagnosis(enum.StrEnum):
-    """What an operator asks of nodes, to find out what they do."""
+    """What an operator asks of nodes: what they do, or to do something."""
 
     LEVEL = "level"
     """Log from another level on, for a while."""
@@ -485,6 +485,13 @@ class Diagnosis(enum.StrEnum):
     """Write a profile of the processor time of the next seconds (py-spy)."""
     MEMORY = "memory"
     """Write what objects there are, and what is allocated in the next seconds."""
+    DRAIN = "drain"
+    """Finish or hand back the work, and leave for good."""
+    PAUSE = "pause"
+    """A learner: dispatch no attempts to learn until it starts again, or RESUME."""
+    RESUME = "resume"
+    EVALUATE = "evaluate"
+    """A learner: evaluate the newest weights now, beside learning."""
 
 
 class DiagnosisRequest(Message, frozen=True):

@@ -1,8 +1,9 @@
-"""What a node does when somebody asks what it is doing: log more, log its stacks, profile, look at its memory.
+"""What a node does when its operator asks what it is doing, or to do something: log more, log its stacks, profile, look
+at its memory, leave; a learner also pauses and evaluates.
 
-The operator asks over the broker (`proofmesh diagnose`), or with signals on the machine of the node: SIGUSR1 prints the
-stacks (`common.life.logging`), SIGUSR2 switches `debug` on and off. A node whose event loop stands still says so by
-itself.
+The operator asks over the broker (`proofmesh diagnose`, the monitor with --allow-control), or with signals on its
+machine: SIGUSR1 prints the stacks (`common.life.logging`), SIGUSR2 switches `debug` on and off. A node whose
+event loop stands still says so by itself.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import ctypes
 import gc
 import os
+import secrets
 import shutil
 import sys
 import tempfile
@@ -19,18 +21,25 @@ import time
 import traceback
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from common.life import logging
 from common.life.context import NodeContext
 from common.life.process import kill_group, spawn_child
-from common.protocol.messages import Diagnosis, DiagnosisRequest
-from common.protocol.subjects import DIAGNOSIS
+from common.output.command import UserError
+from common.protocol.messages import Diagnosis, DiagnosisRequest, LogRecord
+from common.protocol.subjects import DIAGNOSIS, telemetry
+
+if TYPE_CHECKING:
+    from common.bus import Bus
+
+ANSWER_SECONDS = 10.0
+"""For an answer to arrive, beyond the seconds that were asked for: a busy node has other work in between."""
 
 STUCK_SECONDS = 5.0
 """An event loop that stands still for this long has left out heartbeats, and its leases begin to run out."""
@@ -56,6 +65,10 @@ class DiagnosisFailed(RuntimeError):
 
 
 # --- a stuck event loop -----------------------------------------------------------------------------------------------
+
+
+class NoSuchNode(UserError):
+    """No node has a name like that."""
 
 
 class Watchdog:
@@ -118,12 +131,50 @@ async def listen(ctx: NodeContext) -> None:
             request = await questions.get()
             try:
                 answered = await answer(ctx, request)
-            except (DiagnosisFailed, OSError) as error:
+            except (DiagnosisFailed, UserError, OSError) as error:
                 answered = {"failed": str(error)}
             _say(ctx, request.what, asked=request.asked, answers=request.what, **answered)
 
     await ctx.bus.subscribe(DIAGNOSIS, DiagnosisRequest, hear)
     ctx.spawn(answer_all(), "diagnosis")
+
+
+async def ask(
+    bus: Bus,
+    nodes: str,
+    what: Sequence[Diagnosis],
+    answered: Callable[[LogRecord], None],
+    *,
+    seconds: float = 10.0,
+    level: str = "",
+) -> set[tuple[str, Diagnosis]]:
+    """Ask the nodes whose ids begin with `nodes`, hand on their answers, and wait for them. Returns who was silent, and
+    about what. Needs the operator's key. Raises NoSuchNode, BusError."""
+    name = secrets.token_hex(6)
+    over = asyncio.Event()
+    there = [info.node_id for info in await bus.nodes() if info.node_id.startswith(nodes)]
+    if not there:
+        raise NoSuchNode(f"run {bus.run} has no node {nodes or 'at all'}; `proofmesh status` lists nodes")
+    waiting = {(node, str(kind)) for node in there for kind in what}
+
+    def hear(_: str, record: LogRecord) -> None:
+        if record.fields.get("asked") == name:
+            answered(record)
+            waiting.discard((record.node_id, record.fields.get("answers", "")))
+            if not waiting:
+                over.set()
+
+    heard = await bus.subscribe(telemetry("*", "*", "log"), LogRecord, hear)
+    try:
+        for kind in what:
+            request = DiagnosisRequest(asked=name, nodes=nodes, what=kind, seconds=seconds, level=level)
+            await bus.publish(DIAGNOSIS, request)
+        lasting = seconds * len({Diagnosis.PROFILE, Diagnosis.MEMORY} & set(what))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(over.wait(), lasting + ANSWER_SECONDS)
+    finally:
+        await heard.unsubscribe()
+    return {(node, Diagnosis(kind)) for node, kind in waiting}
 
 
 async def answer(ctx: NodeContext, request: DiagnosisRequest) -> dict[str, str]:
@@ -141,6 +192,15 @@ async def answer(ctx: NodeContext, request: DiagnosisRequest) -> dict[str, str]:
             return {"file": await profile(_folder(ctx), seconds)}
         case Diagnosis.MEMORY:
             return {"file": await memory(_folder(ctx), seconds)}
+        case Diagnosis.DRAIN:
+            ctx.drained = True
+            ctx.stopping.set()
+            ctx.changed.set()
+            return {"done": "it leaves"}
+        case what if what in ctx.actions:
+            return {"done": await ctx.actions[what]()}
+        case what:
+            raise DiagnosisFailed(f"a {ctx.role} cannot {what}; ask a learner")
 
 
 def change_level(ctx: NodeContext, level: str, seconds: float = 0.0) -> None:

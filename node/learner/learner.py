@@ -10,7 +10,7 @@ import msgspec
 
 from common.files import write_whole
 from common.life.logging import keep_small
-from common.protocol.messages import Heartbeat
+from common.protocol.messages import Diagnosis, Heartbeat
 from common.records.database import explained
 from common.records.store import Store
 from common.watch.spans import keep_telemetry
@@ -150,6 +150,9 @@ class Learner:
         self._dispatcher.learning = True
         self._learning.begin()
         self._run.ctx.spawn(self._evaluator.work(), "evaluations beside learning")
+        dispatcher, actions = self._dispatcher, self._run.ctx.actions
+        actions |= {Diagnosis.PAUSE: dispatcher.pause, Diagnosis.RESUME: dispatcher.resume}
+        actions[Diagnosis.EVALUATE] = self._evaluator.ask
         try:
             while not phases.finished(self._progress, self._plan) and not self._run.stopping:
                 await self._learning.turn(self._progress)

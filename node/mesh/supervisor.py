@@ -17,6 +17,7 @@ from types import TracebackType
 
 from common.life.logging import keep_small
 from common.life.process import kill_group, spawn_child
+from common.output.command import Exit
 from common.watch.logs import in_words, parsed
 from node.mesh.restarts import GiveUp, RestartHistory, RestartRules
 
@@ -169,6 +170,10 @@ class Supervisor:
                 if child.spec.ends_mesh and code == 0:
                     child.state = ChildState.DONE
                     self._finish(child.spec.name)
+                    return
+                if code == Exit.DRAINED:
+                    child.state = ChildState.DONE
+                    self._listener(f"{child.spec.name}: has left, as it was asked to")
                     return
                 if not await self._wait_to_restart(child, code):
                     return

@@ -41,6 +41,7 @@ from node.proving.finishing import Unwritable, finished
 from node.proving.settings import ProvingSettings
 
 if TYPE_CHECKING:
+    from common.bus import BusSettings
     from node.lean.opened import OpenedLean
     from node.prover.player import Watch
 
@@ -434,21 +435,21 @@ async def local_prover(
 
 @asynccontextmanager
 async def mesh_prover(
-    url: str, run: str, settings: ProvingSettings | None = None, *, kept: Kept | None = None
+    broker: str | BusSettings, run: str, settings: ProvingSettings | None = None, *, kept: Kept | None = None
 ) -> AsyncIterator[TheoremProver]:
-    """A prover on a running mesh for the block. `kept` gets the search of each attempt.
+    """A prover on a running mesh for the block. `broker`: its address, or how to connect. `kept` gets the search of
+    each attempt.
 
     Raises BadPolicy if the mesh cannot use the configured policy, and ProvingFailed if its broker cannot be reached.
     """
     from common.bus import Bus, BusSettings
     from node.play.mesh import MeshAttempts
 
+    where = BusSettings(url=broker) if isinstance(broker, str) else broker
     settings = settings or ProvingSettings()
     check_for_mesh(settings.policy, settings.method, settings.then, settings.correct)
     try:
-        bus = await Bus.connect(
-            BusSettings(url=url), run=run, name="prove", wait=CONNECT_SECONDS, outage=OUTAGE_SECONDS
-        )
+        bus = await Bus.connect(where, run=run, name="prove", wait=CONNECT_SECONDS, outage=OUTAGE_SECONDS)
     except BusError as error:
         raise ProvingFailed(str(error)) from error
     try:

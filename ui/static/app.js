@@ -212,6 +212,7 @@ function showState() {
   $("left").textContent = tick?.left && tick.left > 0 ? `${duration(tick.left)} left in this phase` : "";
   document.body.classList.toggle("sick", Boolean(tick?.sick));
   const nodes = document.querySelector('#nav a[data-page="nodes"] .count');
+  document.body.classList.toggle("control", Boolean(tick?.control));
   if (nodes) nodes.textContent = tick?.sick ? `${tick.sick} sick` : tick?.alive ? `${tick.alive}` : "";
 }
 
@@ -227,7 +228,7 @@ function showNav(run, name) {
   }
   const shown = PAGES[name]?.under ?? name;
   fill($("nav"), [...groups].map(([group, entries]) => [group ? h("h2", null, group) : null,
-    h("ul", null, entries.map((/** @type {[string, any]} */ [key, entry]) => h("li", null,
+    h("ul", null, entries.map((/** @type {[string, any]} */ [key, entry]) => h("li", { class: entry.control ? "control" : "" },
       h("a", { href: key === "runs" ? "/runs" : href(run, key), "aria-current": key === shown ? "page" : null, "data-page": key }, entry.title, h("span", { class: "count" })))))]));
   void showRuns(run);
 }

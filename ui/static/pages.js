@@ -1,6 +1,6 @@
 // All pages: where they stand in the navigation, and the module that is loaded when one is opened.
 
-/** @type {Record<string, {title: string, group: string, load: () => Promise<any>, hidden?: boolean, under?: string}>} */
+/** @type {Record<string, {title: string, group: string, load: () => Promise<any>, hidden?: boolean, under?: string, control?: boolean}>} */
 export const PAGES = {
   runs: { title: "All runs", group: "", load: () => import("./pages/runs.js") },
   overview: { title: "Overview", group: "", load: () => import("./pages/overview.js") },
@@ -14,6 +14,7 @@ export const PAGES = {
   attempt: { title: "Attempt", group: "Search", load: () => import("./pages/attempt.js"), hidden: true, under: "attempts" },
   searches: { title: "Searches", group: "Search", load: () => import("./pages/searches.js") },
   search: { title: "Search", group: "Search", load: () => import("./pages/search.js"), hidden: true, under: "searches" },
+  submit: { title: "Submit", group: "Search", load: () => import("./pages/submit.js"), control: true },
   why: { title: "Why slow", group: "Mesh", load: () => import("./pages/why.js") },
   nodes: { title: "Nodes", group: "Mesh", load: () => import("./pages/nodes.js") },
   node: { title: "Node", group: "Mesh", load: () => import("./pages/node.js"), hidden: true, under: "nodes" },

@@ -9,6 +9,8 @@ export interface Tick {
   connected: boolean;
   finished: boolean;
   files: boolean;
+  /** Whether its pages may act on the mesh. */
+  control: boolean;
   versions: Record<string, string>;
   phase?: string;
   left?: number | null;

@@ -6,6 +6,9 @@ NODE is the beginning of a node's id, such as `prover` (`proofmesh status` lists
     --stacks            where each thread and each task is
     --profile           a profile of the processor time of --seconds, if py-spy is installed there
     --memory            the objects in memory, and what is allocated within --seconds
+    --do drain          leave for good, once the work is finished or handed back
+    --do pause|resume   a learner: dispatch no attempts to learn, or dispatch them again
+    --do evaluate       a learner: evaluate the newest weights now, beside learning
 
 Profiles and tables of memory are files on the node's machine; its answer names them. A broker with keys lets only the
 operator ask (the key `admin`). On the machine of a node, `kill -USR1 PROCESS` prints its stacks to its log, also if it
@@ -14,10 +17,7 @@ is stuck, and `kill -USR2 PROCESS` switches the level between `debug` and the co
 
 from __future__ import annotations
 
-import asyncio
-import secrets
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -27,10 +27,7 @@ from common.config import MeshOptions
 from common.limits import Timeout
 from common.output.command import Exit, UserError, command
 from common.output.visible import say
-from common.protocol.messages import Diagnosis, DiagnosisRequest, LogRecord
-
-ANSWER_SECONDS = 10.0
-"""For an answer to arrive, beyond the seconds that were asked for: a busy node has other work in between."""
+from common.protocol.messages import Diagnosis, LogRecord
 
 
 @dataclass
@@ -52,6 +49,9 @@ class DiagnoseSettings(MeshOptions):
     memory: bool = False
     """Write a table of objects and allocations."""
 
+    do: Literal["", "drain", "pause", "resume", "evaluate"] = ""
+    """Have them do this."""
+
     seconds: Timeout = 10.0
     """How long the level holds, and a profile or a look at the memory lasts."""
 
@@ -63,47 +63,31 @@ def main(argv: Sequence[str]) -> int:
 
 async def _diagnose(settings: DiagnoseSettings) -> int:
     from common.bus import Bus, Role
-    from common.protocol.subjects import DIAGNOSIS, telemetry
+    from common.watch.diagnosis import ask
 
-    # 1. The questions.
     what = {Diagnosis.STACKS: settings.stacks, Diagnosis.PROFILE: settings.profile, Diagnosis.MEMORY: settings.memory}
     asked = [kind for kind, wanted in {Diagnosis.LEVEL: bool(settings.level), **what}.items() if wanted]
+    asked += [Diagnosis(settings.do)] if settings.do else []
     if not asked:
-        raise UserError("say what to ask: --level, --stacks, --profile or --memory")
+        raise UserError("say what to ask: --level, --stacks, --profile, --memory or --do")
+    if settings.do and not settings.node:
+        raise UserError(f"--do {settings.do}: name the nodes, such as `proofmesh diagnose learner --do {settings.do}`")
     mesh = settings.mesh()
-    name = secrets.token_hex(6)
-    waiting: set[tuple[str, str]] = set()
-    answered = asyncio.Event()
+    failed = False
 
-    def hear(_: str, record: LogRecord) -> None:
-        if record.fields.get("asked") == name:
-            _show(record)
-            waiting.discard((record.node_id, record.fields.get("answers", "")))
-            if not waiting:
-                answered.set()
+    def show(record: LogRecord) -> None:
+        nonlocal failed
+        failed |= "failed" in record.fields
+        _show(record)
 
-    # 2. Ask, and print what the nodes log about it.
     bus = await Bus.connect(mesh.bus, run=mesh.run, name="diagnose", role=Role.ADMIN, wait=settings.wait)
     try:
-        there = [info.node_id for info in await bus.nodes() if info.node_id.startswith(settings.node)]
-        if not there:
-            raise UserError(f"run {mesh.run} has no node {settings.node or 'at all'}; `proofmesh status` lists nodes")
-        waiting.update((each, kind) for each in there for kind in asked)
-        await bus.subscribe(telemetry("*", "*", "log"), LogRecord, hear)
-        for kind in asked:
-            question = DiagnosisRequest(
-                asked=name, nodes=settings.node, what=kind, seconds=settings.seconds, level=settings.level
-            )
-            await bus.publish(DIAGNOSIS, question)
-        lasting = settings.seconds * (settings.profile + settings.memory)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(answered.wait(), lasting + ANSWER_SECONDS)
+        silent = await ask(bus, settings.node, asked, show, seconds=settings.seconds, level=settings.level)
     finally:
         await bus.close()
-    # 3. Who is silent.
-    for each in sorted({each for each, _ in waiting}):
+    for each in sorted({node for node, _ in silent}):
         say(f"{each} does not answer: it is stuck, or of an earlier version; `kill -USR1` prints its stacks to its log")
-    return Exit.FAILED if waiting else Exit.DONE
+    return Exit.FAILED if silent or (settings.do and failed) else Exit.DONE
 
 
 def _show(record: LogRecord) -> None:

@@ -58,6 +58,8 @@ class Dispatcher:
         self._capacity = 0
         self._looked = -LOOK_EVERY
         self.learning = False
+        self.paused = False
+        """Whether the operator has paused it: no train attempts are dispatched."""
         self.reserved = 0
         """Search slots reserved for an evaluation beside learning; train attempts do not use them."""
         run.on_recorded.append(lambda event: self._recorded(event.purpose))
@@ -82,6 +84,18 @@ class Dispatcher:
         """Attempts dispatched since the run began."""
         return self._number - 1
 
+    async def pause(self) -> str:
+        """Dispatch no train attempts until `resume`. Returns what to tell the operator."""
+        self.paused = True
+        self._run.log.warning("collection is paused, as the operator asked")
+        return "no attempts to learn are dispatched; those that are outstanding end"
+
+    async def resume(self) -> str:
+        self.paused = False
+        self._to_publish.set()
+        self._run.log.info("collection goes on, as the operator asked")
+        return "attempts are dispatched again"
+
     def _recorded(self, purpose: str) -> None:
         self.outstanding[purpose] = max(0, self.outstanding.get(purpose, 0) - 1)
         self._to_publish.set()
@@ -100,7 +114,7 @@ class Dispatcher:
     async def work(self) -> None:
         """Top up the outstanding attempts and publish them, until cancelled."""
         while True:
-            if self.learning:
+            if self.learning and not self.paused:
                 await self._top_up()
             published = await self._publish()
             if not published:

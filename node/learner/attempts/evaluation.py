@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from common.curves import Evaluated, Part, append_line, evaluation_line, read_evaluations
 from common.life.waiting import wait_first
+from common.output.command import UserError
 from common.protocol.attempts import AttemptOutcome, Purpose
 from common.records.database import explained
 from common.records.rows import EvaluationRow, TheoremRow, Tried
@@ -185,7 +186,8 @@ class Evaluator:
         self._over = asyncio.Event()
         """Learning has ended."""
         self._heard = asyncio.Event()
-        """A result of an evaluation was recorded."""
+        """A result of an evaluation was recorded, or the operator has asked for one."""
+        self._asked = False
         self.tally = Tally()
         """Counts of the latest evaluation in a phase of its own."""
         run.on_recorded.append(self._hear)
@@ -236,6 +238,23 @@ class Evaluator:
         except Stopping:
             return  # the next process continues the evaluation
 
+    async def ask(self) -> str:
+        """Begin an evaluation of the newest weights soon, whatever `every` says. Returns what to tell the operator.
+
+        Raises UserError if evaluations beside learning are off, or these weights were evaluated."""
+        if not self._run.settings.evaluation.every or self._over.is_set():
+            raise UserError(
+                "no evaluation beside learning: set [learner.evaluation] every, and ask while the run learns"
+            )
+        last, step = await self._latest(), self._publisher.latest.step
+        if last is not None and last.open:
+            raise UserError(f"the evaluation {last.label} is not over")
+        if last is not None and last.step == step:
+            raise UserError(f"the weights of step {step} are evaluated already")
+        self._asked = True
+        self._heard.set()
+        return f"the weights of step {step} are evaluated"
+
     def end(self) -> None:
         """Learning has ended: begin no further evaluation and abandon an unfinished one."""
         self._over.set()
@@ -251,8 +270,10 @@ class Evaluator:
     async def _begun(self, last: EvaluationRow | None) -> EvaluationRow | None:
         """Begin an evaluation of the newest version, if one is due."""
         settings, weights = self._run.settings.evaluation, self._publisher.latest
-        if last is not None and weights.step < last.step + settings.every:
+        due = last is None or weights.step >= last.step + settings.every
+        if not due and not (self._asked and last is not None and weights.step > last.step):
             return None
+        self._asked = False
         await self._publisher.pin([weights.version], BESIDE)
         label = f"step-{weights.step}"
         begin = (label, weights.version, settings.beside_simulations, now(), True)

@@ -2,6 +2,7 @@
 import { fill, h, shortened } from "../lib/dom.js";
 import { clock, duration, number, percent } from "../lib/format.js";
 import { card, chip, empty, heading, lean, tiles } from "../lib/parts.js";
+import { controls } from "../lib/control.js";
 import { lineChart } from "../lib/chart.js";
 import { table } from "../lib/table.js";
 
@@ -35,7 +36,7 @@ export const page = {
     resultCard.hidden = true;
     root.append(
       heading("Overview"), counters, resultCard,
-      card("What limits it", {}, verdict), card("Is it healthy?", {}, health),
+      card("What limits it", {}, verdict), card("Is it healthy?", {}, health, h("div", { class: "control" }, controls("learner", ["pause", "resume", "evaluate"]))),
       card("Is it learning?", { note: "95 % intervals over statements, which never train" }, solved.node),
       card("By depth", { note: "levels of the bank" }, levels.node),
       card("Training attempts", {}, rate.node),
