@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from scripts.bench.made_run import make_run
+from common.curves import METRICS, About, encode_line, write_about
+from scripts.bench.made_run import BEGAN, make_run
 from scripts.browser import NoBrowser, chromium
+from tests.node.eval.small import outcomes, write
+from tests.node.stp.filled import filled
 from tests.ui.browser import Serve, Windows
 from tests.ui.hostile_run import hostile_run
 from tests.ui.monitors import monitoring
@@ -47,10 +50,17 @@ async def page(windows: Windows) -> Page:
 
 @pytest.fixture(scope="session")
 def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a finished run, `made`, and one full of hostile values, `hostile`. Tests only read them."""
+    """A folder with a finished run, `made`, one full of hostile values, `hostile`, and runs of the other kinds:
+    `training`, `self-play`, `evaluation`. Tests only read them."""
     folder = tmp_path_factory.mktemp("runs")
     make_run(folder / "made")
     hostile_run(folder / "hostile")
+    filled(folder / "self-play").close()
+    write(folder / "evaluation", outcomes({"t1": 5, "t2": 0, "t3": 17}))
+    (folder / "training").mkdir()
+    write_about(folder / "training", About(stage="sft", steps=200, parameters=1_000_000, started=BEGAN))
+    points = (encode_line(BEGAN + n, n, {"loss": 3.0 / (n + 1), "valid_loss": 3.3 / (n + 1)}) for n in range(100))
+    (folder / "training" / METRICS).write_bytes(b"".join(points))
     return folder
 
 

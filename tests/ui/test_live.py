@@ -8,13 +8,17 @@ import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 
 from common import curves
-from common.protocol.messages import Heartbeat, NodeInfo
+from common.limits import LONGEST_NAME
+from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 from scripts.bench.made_run import make_run
+from scripts.browser import DESKTOP, PHONE, listed
 from tests.ui.browser import Serve, Windows, expect, flaws
+from tests.ui.hostile_run import NUMBERS, TEXTS
 from tests.ui.monitors import monitoring
 from ui import server
 from ui.mesh_state import MeshState
@@ -106,6 +110,50 @@ async def test_addresses_lead_back_to_where_one_was(
     await page.get_by_role("combobox", name="Run").select_option("hostile")
     await expect(page.locator("main")).to_contain_text("Overview")
     assert page.url == f"{url}/run/hostile/overview", "the same page of another run"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+async def test_hostile_nodes_leave_pages_whole(windows: Windows, serve: Serve, size: tuple[int, int]) -> None:
+    """A node says of itself what it likes."""
+    mesh, now = Mesh(None), time.time()
+    mesh.run.name = "<b>run</b> & 100% ?#/..\u202e"
+    infos = []
+    for place, text in enumerate(TEXTS):
+        name, number = f"{place} {text}"[:LONGEST_NAME], NUMBERS[place % len(NUMBERS)]
+        short = name[:200]
+        infos.append(
+            NodeInfo(
+                node_id=name,
+                role=("learner", "prover", "lean-proxy", "inference", short)[place % 5],
+                host=name,
+                pid=-place,
+                version=name,
+                started=number,
+                metrics_url=name,
+                capacity={short: 2**62},
+                state=("running", "unhealthy", short)[place % 3],
+                problems={short: text[:2000]},
+            )
+        )
+        mesh.state.see_log(LogRecord(name, infos[-1].role, number, short, text, fields={short: text}))
+        mesh.state.see_proof(ProofFound(theorem_id=name, attempt_id=name, purpose=short, time=number, lean=text))
+        mesh.state.see_point(Point(time=now + place, step=place, values={short: number, "loss": number}))
+    mesh.state.see_registry(infos, now)
+    for place, each in enumerate(infos):
+        values = {each.node_id[:200]: 1.0, "attempts": NUMBERS[place % len(NUMBERS)], "loop_lag_ms": float("nan")}
+        mesh.state.see_heartbeat(Heartbeat(each.node_id, each.role, 1e308, each.node_id[:200], values), now)
+    mesh.state.tick(now)
+    url = await serve(None, mesh.run)
+    page = await windows.open(url, size)
+    windows.faults.expect("answer: 404|status of 404")
+    found = {}
+    nodes = [f"node/{quote(each.node_id, safe='')}" for each in infos]
+    for path in [*(name for name, hidden in listed() if not hidden and name != "runs"), *nodes]:
+        await windows.visit(page, f"/run/{quote(mesh.run.name, safe='')}/{path}")
+        if wrong := [flaw for flaw in await flaws(page) if not flaw.startswith("problem: ")]:
+            found[path] = wrong
+    assert found == {}
 
 
 @pytest.mark.slow

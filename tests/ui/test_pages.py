@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scripts.browser import DESKTOP, PHONE, addresses
+from scripts.browser import DESKTOP, PHONE, addresses, listed
 from tests.ui.browser import Serve, Windows, expect, flaws
 
 if TYPE_CHECKING:
@@ -61,6 +61,25 @@ async def test_hostile_values_leave_pages_whole_wherever_they_are(
     url = await serve(runs_folder)
     page = await windows.open(size=size)
     assert await faulty(windows, page, url, runs_folder / "hostile", most=30) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["training", "self-play", "evaluation"])
+async def test_runs_of_other_kinds_have_what_they_have(
+    windows: Windows, serve: Serve, runs_folder: Path, kind: str
+) -> None:
+    """What they have not, the page says in words."""
+    windows.faults.expect("answer: 404|status of 404")
+    url = await serve(runs_folder)
+    page = await windows.open(f"{url}/run/{kind}/overview")
+    found = {}
+    for name in [name for name, hidden in listed() if not hidden]:
+        await windows.visit(page, "/runs" if name == "runs" else f"/run/{kind}/{name}")
+        text = await page.locator("main").inner_text()
+        wrong = [flaw for flaw in await flaws(page) if not flaw.startswith("problem: ")]
+        if wrong or len(text) < 20:
+            found[name] = [*wrong, text]
+    assert found == {}
 
 
 @pytest.mark.slow
