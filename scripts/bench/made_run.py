@@ -84,8 +84,9 @@ def make_run(folder: Path, *, theorems: int = 60, attempts: int = 200, seed: int
 
 def multiply(folder: Path, copies: int) -> None:
     """Give the records of a made run so many times as many theorems, each with its own attempts, results, proofs and
-    transitions. In SQL, since a learner's way would take minutes for 100,000."""
+    transitions, in so many times as many hours. In SQL, since a learner's way would take minutes for 100,000."""
     keys = {"theorem_id": "{} || '-' || n", "attempt_id": "{} || '-' || n"}
+    keys |= {"created": f"{{}} + n * {SECONDS}", "recorded": f"{{}} + n * {SECONDS}"}
     counted = {"number": "attempts", "proof_id": "proofs", "transition_id": "transitions"}
     with sqlite3.connect(folder / DATABASE) as db:
         most = {key: db.execute(f"SELECT MAX({key}) FROM {table}").fetchone()[0] for key, table in counted.items()}

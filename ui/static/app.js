@@ -174,6 +174,10 @@ function listen(run) {
   showState();
   if (!run) return;
   events = new EventSource(`/events?run=${part(run)}`);
+  events.addEventListener("error", () => { // the browser tries again by itself
+    heard = -SILENT;
+    showState();
+  });
   events.addEventListener("tick", (event) => {
     heard = performance.now();
     tick = /** @type {Tick} */ (JSON.parse(event.data));
