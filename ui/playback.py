@@ -174,7 +174,7 @@ def record(folder: Path, recording: Path = RECORDING) -> None:
     place = str(folder.resolve().parent)
 
     def copy(name: str) -> None:
-        text = (folder / name).read_text(encoding="utf-8").replace(place, "runs")
+        text = (folder / name).read_text(encoding="utf-8").replace(place, "runs").replace(str(Path.home()), "~")
         (small / name).write_text(text, encoding="utf-8")
 
     with tempfile.TemporaryDirectory() as scratch:

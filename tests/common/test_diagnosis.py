@@ -14,6 +14,7 @@ import structlog
 
 from common.bus import Bus
 from common.life.process import kill_group, spawn_child
+from common.output.command import Exit
 from common.protocol.messages import LogRecord
 from common.watch import diagnosis
 from common.watch.diagnosis import Watchdog
@@ -53,8 +54,13 @@ async def test_a_running_node_is_asked_for_stacks_memory_and_its_level(
         await eventually(lambda: any(each.fields.get("logs") == "debug" for each in heard))
         node.send_signal(signal.SIGUSR1)
         await eventually(lambda: "Current thread" in (tmp_path / "node.log").read_text())
+        refused = await asked("tester", "--do", "pause")
+        assert refused.code == 1 and "a tester cannot pause; ask a learner" in refused.out
+        assert "name the nodes" in (await asked("--do", "drain")).err
         assert "has no node nobody" in (await asked("nobody", "--stacks")).err
         assert "say what to ask" in (await asked()).err
+        assert (await asked("tester", "--do", "drain")).code == 0
+        assert await asyncio.wait_for(node.wait(), 60) == Exit.DRAINED
     finally:
         await kill_group(node, grace=0)
 

@@ -38,6 +38,19 @@ async def test_attempts_follow_the_mesh_and_never_touch_test_statements(run: Run
         works._attempt(1, row("v", "test"), Purpose.TRAIN, 16, 1, None)
 
 
+async def test_a_paused_collection_dispatches_nothing_until_it_goes_on(run: Run, bus: Bus) -> None:
+    run.settings.matchmaker.disprove_chance = 0.0
+    async with dispatching(run) as works:
+        assert "no attempts to learn" in await works.pause()
+        works.learning = True
+        evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 4, 0.0)
+        await works.evaluate([row("v", "test")], evaluation, weights=1, simulations=4)
+        await taken(bus, "eval", 1)  # evaluations go on; the loop has had its turn
+        assert works.dispatched == 1
+        await works.resume()
+        assert len(await taken(bus, "train", 2)) == 2
+
+
 async def test_a_proof_that_waits_for_its_verdict_holds_no_search_slot(run: Run, bus: Bus) -> None:
     run.settings.matchmaker.disprove_chance = 0.0
     async with dispatching(run) as works:

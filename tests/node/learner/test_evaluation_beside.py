@@ -12,6 +12,7 @@ import pytest
 
 from common import curves
 from common.bus import Bus
+from common.output.command import UserError
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from common.protocol.messages import NodeInfo, WeightsState
 from common.records.rows import EvaluationRow, Verdict
@@ -173,6 +174,27 @@ async def test_the_next_one_waits_for_as_many_steps_as_were_asked_for(run: Run, 
         await world.train()
         await world.taken(6)
         assert [each.step for each in await world.rows()] == [0, 3]
+
+
+async def test_the_operator_may_ask_for_one_before_it_is_due(run: Run, bus: Bus, tmp_path: Path) -> None:
+    run.settings.evaluation.every = 300
+    await slots(bus, 60)
+    async with process(run, bus, tmp_path) as world:
+        first = await world.taken(6)
+        with pytest.raises(UserError, match="step-0 is not over"):
+            await world.beside.ask()
+        for attempt in first:
+            await world.record(attempt)
+        await world.finished("step-0")
+        with pytest.raises(UserError, match="step 0 are evaluated already"):
+            await world.beside.ask()
+        await world.train()
+        assert "step 1 are evaluated" in await world.beside.ask()
+        await world.taken(6)
+        assert [each.step for each in await world.rows()] == [0, 1]
+        world.beside.end()
+        with pytest.raises(UserError, match="no evaluation beside learning"):
+            await world.beside.ask()
 
 
 async def test_after_a_kill_it_goes_on_where_it_was_with_the_version_that_it_had(

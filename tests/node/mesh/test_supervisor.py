@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from common.life import logging
+from common.output.command import Exit
 from node.mesh import supervisor as supervisor_module
 from node.mesh.restarts import RestartRules
 from node.mesh.supervisor import ChildFailed, ChildSpec, ChildState, Supervisor
@@ -33,6 +34,14 @@ async def test_a_child_with_a_wrong_configuration_is_not_started_again(tmp_path:
         with pytest.raises(ChildFailed, match="configuration is wrong"):
             await supervisor.wait()
     assert supervisor.children[0].restarts == 0
+
+
+async def test_a_child_that_was_asked_to_leave_is_not_started_again(tmp_path: Path) -> None:
+    leaver = spec(tmp_path, "leaver", f"raise SystemExit({int(Exit.DRAINED)})")
+    async with Supervisor([leaver, spec(tmp_path, "sleeper", SLEEPER)], QUICK) as supervisor:
+        left, stays = supervisor.children
+        await eventually(lambda: left.state is ChildState.DONE and stays.state is ChildState.RUNNING)
+    assert left.restarts == 0
 
 
 async def test_the_child_with_the_work_ends_the_mesh_when_it_is_done(tmp_path: Path) -> None:
