@@ -113,6 +113,18 @@ async def test_addresses_lead_back_to_where_one_was(
 
 
 @pytest.mark.slow
+async def test_the_theme_stays_as_chosen(windows: Windows, serve: Serve, runs_folder: Path) -> None:
+    page = await windows.open(f"{await serve(runs_folder)}/run/made/overview", dark=True)
+    root = page.locator("html")
+    await expect(root).to_have_attribute("data-theme", "dark")
+    await page.get_by_role("button", name="Theme").click()
+    await expect(root).to_have_attribute("data-theme", "light")
+    await page.reload()
+    await expect(root).to_have_attribute("data-theme", "light")
+    await windows.settled(page)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 async def test_hostile_nodes_leave_pages_whole(windows: Windows, serve: Serve, size: tuple[int, int]) -> None:
     """A node says of itself what it likes."""
