@@ -145,10 +145,12 @@ class StreamKeeper:
         # Only these streams refuse writes when they are full. The others drop their oldest messages, which is as meant.
         most, may_refuse = self._spec.most_bytes(), {stream.name for stream in self._spec.streams}
         may_refuse |= {f"KV_{bucket.name}" for bucket in self._spec.buckets}
-        full = []
+        full, seen = [], dict[str, float]()
         for stream in await self._ctx.bus.streams():
             _bytes.labels(stream.name).set(stream.bytes)
             _limit.labels(stream.name).set(stream.max_bytes)
+            seen |= {f"stream.{stream.name}.bytes": stream.bytes, f"stream.{stream.name}.limit": stream.max_bytes}
+            seen[f"stream.{stream.name}.messages"] = stream.messages
             # A stream that cannot grow any more is full because nobody takes its messages.
             if stream.share > GROW_SHARE and stream.max_bytes < most.get(stream.name, 0):
                 problem = await self._grown(stream, most[stream.name])
@@ -158,6 +160,7 @@ class StreamKeeper:
                 full.append(
                     f"{stream.name} is full ({stream.bytes / MIB:.0f} of {stream.max_bytes / MIB:.0f} MiB): {problem}"
                 )
+        self._ctx.report(**seen)
         self._ctx.health("full", "; ".join(full) or None)
 
     async def _grown(self, stream: StreamState, most: int) -> str:
@@ -183,6 +186,8 @@ class StreamKeeper:
         waiting, all_waiting = (sum(each.waiting for each in some.values()) for some in (todo, queues))
         leased = sum(queue.leased for queue in queues.values())
         ctx.report(attempts_waiting=waiting, results_waiting=all_waiting - waiting, leased=leased)
+        for name, queue in queues.items():
+            ctx.report(**{f"queue.{name}.waiting": queue.waiting, f"queue.{name}.leased": queue.leased})
         await self._drop_ghosts(todo)
 
     async def _drop_ghosts(self, queues: Mapping[str, Queue]) -> None:
@@ -291,8 +296,21 @@ class ServerWatch:
         for path, take in _server.items():
             take(functools.reduce(operator.getitem, path.split("."), numbers))
         _cpu.set(numbers["cpu"] / 100)
-        self._ctx.report(connections=numbers["connections"], slow_consumers=numbers["slow_consumers"])
+        self._ctx.report(**{name: float(numbers[path]) for name, path in _REPORTED.items()})
 
+
+_REPORTED = {
+    "connections": "connections",
+    "slow_consumers": "slow_consumers",
+    "subscriptions": "subscriptions",
+    "server_cpu_percent": "cpu",
+    "server_memory_bytes": "mem",
+    "messages_in": "in_msgs",
+    "messages_out": "out_msgs",
+    "bytes_in": "in_bytes",
+    "bytes_out": "out_bytes",
+}
+"""What heartbeats say of the server, and its names for them."""
 
 GHOST_LOOKS = 3
 """A queue is made again if in so many looks it has more requests for attempts than provers are registered."""

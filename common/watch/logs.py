@@ -7,7 +7,7 @@ stacks of SIGUSR1, is in the same file as plain lines. They get the time of the 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -56,6 +56,27 @@ class LogFiles:
                     record = parsed(line, path.stem, time)
                     time = record.time
                     yield record
+
+
+FIRST_BYTES = 256 * 1024
+"""Bytes that are read first of the end of each file; twice as many if too few records in them are wanted."""
+
+MOST_BYTES = 64 * 2**20
+"""Most bytes that are read of the end of each file."""
+
+
+def latest_records(
+    folder: Path, limit: int, wanted: Callable[[LogRecord], bool], text: str = ""
+) -> tuple[list[LogRecord], bool]:
+    """The latest records of all nodes that are wanted, the oldest first, and whether there may be older ones. Files are
+    read from their ends, as far as it takes. `text`: what each wanted record has in it; then more is read at once."""
+    size = FIRST_BYTES if not text else 16 * FIRST_BYTES
+    while True:
+        records = [record for record in LogFiles(folder, last_bytes=size).read() if wanted(record)]
+        whole = all(path.stat().st_size <= size for path in folder.glob("*.log"))
+        if len(records) >= limit or whole or size >= MOST_BYTES:
+            return records[-limit:], len(records) > limit or not whole
+        size *= 8
 
 
 def parsed(line: bytes, name: str, time: float = 0.0) -> LogRecord:

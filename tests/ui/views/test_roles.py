@@ -1,0 +1,117 @@
+"""What nodes of a role do together, and the logs: sums, rates, and the end of long files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from common.lean import OutcomeKind, outcome_values
+from common.protocol.messages import BrokerFacts, Heartbeat, LogRecord, NodeInfo
+from common.watch import logs as log_files
+from common.watch.nodes import NodeHistory, NodeSample
+from tests.ui.monitors import make_run, mesh
+from ui.runs import Runs
+from ui.views.roles import BUCKETS, LogsQuery, RoleQuery, curves, logs, role
+
+
+def sample(at: float, node: str, **values: float) -> NodeSample:
+    return NodeSample(at, node, "lean-proxy", "running", values)
+
+
+def test_curves_sum_over_nodes_and_count_what_grows_by_the_second() -> None:
+    first = [sample(float(at), "a", candidates=10.0 * at, queue=2.0) for at in range(0, 120, 5)]
+    second = [sample(float(at), "b", candidates=2.0 * at, queue=1.0) for at in range(60, 120, 5)]
+    found = curves([first, second], ["candidates"])
+    assert len(found["time"]) == BUCKETS and found["time"] == sorted(found["time"])
+    early, late = BUCKETS // 4, 3 * BUCKETS // 4
+    assert found["values"]["queue"][early] == 2.0 and found["values"]["queue"][late] == 3.0
+    assert found["values"]["candidates"][early] == pytest.approx(10.0)
+    assert found["values"]["candidates"][late] == pytest.approx(12.0)
+    assert curves([first[:1]], []) == {"time": [], "values": {}}
+
+
+def test_a_node_that_started_anew_counts_nothing_negative() -> None:
+    samples = [sample(0.0, "a", candidates=100.0), sample(5.0, "a", candidates=0.0), sample(10.0, "a", candidates=5.0)]
+    values = curves([samples], ["candidates"])["values"]["candidates"]
+    assert min(value for value in values if value is not None) == 0.0 and values[-1] == 1.0
+
+
+def test_a_finished_run_shows_its_nodes_and_how_tactics_ended(tmp_path: Path) -> None:
+    make_run(tmp_path / "run").close()
+    history = NodeHistory(tmp_path / "run", clock=lambda: 0.0)
+    history._next = -1.0
+    counts = outcome_values({OutcomeKind.ERROR: 3})
+    for name, role_name in (("lean-proxy-1", "lean-proxy"), ("prover-1", "prover")):
+        history.hear(
+            Heartbeat(node_id=name, role=role_name, time=5.0, state="running", values={**counts, "queue": 4.0})
+        )
+        history._next = -1.0
+    found = role(Runs(tmp_path).get("run"), RoleQuery("lean-proxy"))
+    assert [node["id"] for node in found["nodes"]] == ["lean-proxy-1"] and found["totals"]["queue"] == 4.0
+    assert found["outcomes"]["lean-proxy"]["error"] == 3.0 == found["outcomes"]["prover"]["error"]
+    assert found["slowest"] == []
+
+
+def test_a_mesh_shows_its_nodes_now_and_who_misbehaves() -> None:
+    run = mesh()
+    assert run.mesh is not None
+    broker = NodeInfo(
+        node_id="broker-1",
+        role="broker",
+        host="h",
+        pid=1,
+        version="0",
+        started=0.0,
+        facts=BrokerFacts(offenders=("x floods",)),
+    )
+    run.mesh.see_registry([broker], 1.0)
+    run.mesh.see_heartbeat(
+        Heartbeat(node_id="broker-1", role="broker", time=2.0, state="running", values={"leased": 3.0})
+    )
+    found = role(run, RoleQuery("broker"))
+    assert found["totals"] == {"leased": 3.0} and found["troubles"] == ["misbehaves: x floods"]
+    assert role(run, RoleQuery("nobody"))["nodes"] == []
+
+
+def write_log(folder: Path, name: str, count: int) -> None:
+    (folder / "logs").mkdir(exist_ok=True)
+    lines = (
+        {
+            "time": float(n),
+            "level": "warning" if n % 10 == 0 else "info",
+            "event": f"event {n}",
+            "node": name,
+            "x": "y" * 50,
+        }
+        for n in range(count)
+    )
+    (folder / "logs" / f"{name}.log").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_logs_are_read_from_their_ends_and_as_far_as_it_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_files, "FIRST_BYTES", 2000)
+    make_run(tmp_path / "run").close()
+    for name in ("prover-1", "learner-1"):
+        write_log(tmp_path / "run", name, 2000)
+    run = Runs(tmp_path).get("run")
+    found = logs(run, LogsQuery(limit=10))
+    assert [record.time for record in found["records"]] == sorted([1995.0, 1996.0, 1997.0, 1998.0, 1999.0] * 2)
+    assert found["more"]
+    warnings = logs(run, LogsQuery(level="warning", node="prover", limit=100))
+    assert [record.time for record in warnings["records"]] == [float(n) for n in range(1000, 2000, 10)]
+    assert [each.event for each in logs(run, LogsQuery(text="EVENT 77", node="learner", limit=500))["records"]][:2] == [
+        "event 77",
+        "event 770",
+    ]
+    older = logs(run, LogsQuery(before=5.0, limit=4))
+    assert [record.time for record in older["records"]] == [3.0, 3.0, 4.0, 4.0] and older["more"]
+    assert not logs(run, LogsQuery(before=1.0, limit=4))["more"]
+
+
+def test_logs_of_a_run_elsewhere_are_those_that_were_heard() -> None:
+    run = mesh()
+    assert run.mesh is not None
+    for number in range(5):
+        run.mesh.see_log(LogRecord(node_id="a", role="prover", time=float(number), level="info", event=f"e{number}"))
+    found = logs(run, LogsQuery(limit=2))
+    assert [record.event for record in found["records"]] == ["e3", "e4"] and found["more"] and not found["files"]
