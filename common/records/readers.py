@@ -66,6 +66,32 @@ def latest(path: Path, limit: int, after: int = 0) -> list[tuple[int, ProofFound
     return [(row[0], _proof_message(*row[1:])) for row in reversed(rows)]
 
 
+class CheckedProof(NamedTuple):
+    """A verified proof, and what checked it."""
+
+    found: ProofFound
+    disproof: bool
+    axioms: str
+    """Names, with spaces; empty: none."""
+    lean_version: str
+
+
+def proofs_of(path: Path, limit: int, *, theorem: str = "", attempt: str = "") -> list[CheckedProof]:
+    """The newest verified proofs and disproofs of a theorem, or of an attempt. Raises UnreadableRecords."""
+    with reading(path) as database:
+        version: int = database.execute("PRAGMA user_version").fetchone()[0]
+        place = "place" if version >= _PLACES_SINCE else "NULL"
+        chosen = "attempts.attempt_id = :name" if attempt else "attempts.theorem_id = :name"
+        rows = database.execute(
+            "SELECT axioms, lean_version, theorem_id, attempt_id, purpose, recorded, results.simulations, disproof,"
+            f" script, binders, conclusion, {place} FROM attempts CROSS JOIN proofs USING (attempt_id, theorem_id)"
+            f" JOIN results USING (attempt_id) JOIN theorems USING (theorem_id) WHERE {chosen}"
+            " ORDER BY proof_id DESC LIMIT :limit",
+            {"name": attempt or theorem, "limit": limit},
+        ).fetchall()
+    return [CheckedProof(_proof_message(*row[2:]), bool(row[7]), row[0], row[1]) for row in rows]
+
+
 @dataclass(frozen=True)
 class RunProof:
     """The shortest verified proof, or disproof, of a theorem of a run."""
@@ -284,6 +310,10 @@ def _live(path: Path, query: str) -> list[tuple[Any, ...]]:
             return []
 
 
+CACHE_KB = 65536
+"""What a reader keeps of a file: a join of 100,000 theorems reads pages again and again, and takes half the time."""
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """The records of a run, opened read-only. Raises UnreadableRecords, also for SQLite errors inside the block."""
@@ -292,6 +322,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     mode = "immutable=1" if finished else "mode=ro"
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)) as database:
+            database.execute(f"PRAGMA cache_size = -{CACHE_KB}")
             yield database
     except sqlite3.Error as error:
         raise UnreadableRecords(f"{path}: {error}") from error
@@ -342,18 +373,62 @@ class Order(enum.StrEnum):
     """Theorems with most attempts first."""
     COST = "cost"
     """Theorems with most expansions first."""
+    SHORTEST = "shortest"
+    """Theorems with a short proof first."""
+    NAME = "name"
 
 
 _ORDERS = {
-    Order.HARDEST: "proofs > 0 OR disproved OR refused, failures DESC, expansions DESC",
-    Order.TRIED: "attempts DESC, expansions DESC",
-    Order.COST: "expansions DESC, attempts DESC",
+    Order.HARDEST: "proofs > 0 OR disproved OR refused, failures DESC, expansions DESC, ",
+    Order.TRIED: "attempts DESC, expansions DESC, ",
+    Order.COST: "expansions DESC, attempts DESC, ",
+    Order.SHORTEST: "shortest IS NULL, shortest, ",
+    Order.NAME: "",
+}
+
+
+class TheoremResult(enum.StrEnum):
+    """What is known of a theorem."""
+
+    OPEN = "open"
+    """Tried, and neither proved nor disproved."""
+    PROVED = "proved"
+    DISPROVED = "disproved"
+    REFUSED = "refused"
+    """Lean does not accept the statement."""
+    UNTRIED = "untried"
+    """It has no result."""
+
+
+_RESULTS = {
+    TheoremResult.OPEN: "tried AND NOT (proofs > 0 OR disproved OR refused)",
+    TheoremResult.PROVED: "proofs > 0 AND NOT (disproved OR refused)",
+    TheoremResult.DISPROVED: "disproved AND NOT refused",
+    TheoremResult.REFUSED: "refused",
+    TheoremResult.UNTRIED: "NOT tried",
 }
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """Which theorems of a run."""
+
+    text: str = ""
+    """In the name, the family or the statement."""
+    result: TheoremResult | None = None
+    family: str = ""
+    """Empty: of all."""
+    level: int | None = None
+    """None: of all."""
+    untried: bool = False
+    """Also those without a result."""
+    test: bool = False
+    """Test theorems in place of train ones; their attempts are those of evaluations."""
+
+
+@dataclass(frozen=True)
 class TheoremRecord:
-    """A train theorem with at least one result."""
+    """A theorem. Without a result, all counts are 0."""
 
     theorem_id: str
     family: str
@@ -378,15 +453,26 @@ class TheoremRecord:
     last_weights: int
     expansions: int
     lean_attempts: int
+    tried: bool
+    """It has a result."""
+
+    @property
+    def known(self) -> TheoremResult:
+        """What is known of it."""
+        if self.refused:
+            return TheoremResult.REFUSED
+        if self.disproved:
+            return TheoremResult.DISPROVED
+        if self.proofs:
+            return TheoremResult.PROVED
+        return TheoremResult.OPEN if self.tried else TheoremResult.UNTRIED
 
     @property
     def result(self) -> str:
         """The result in a few words."""
-        if self.refused:
+        if self.known is TheoremResult.REFUSED:
             return "refused by Lean"
-        if self.disproved:
-            return "disproved"
-        return f"proved {self.proofs} of {self.tries}" if self.proofs else "open"
+        return f"proved {self.proofs} of {self.tries}" if self.known is TheoremResult.PROVED else str(self.known)
 
 
 @dataclass(frozen=True)
@@ -405,13 +491,78 @@ class Level:
     expansions: int
 
 
+ALL_THEOREMS = Wanted()
+
+
 def read_theorems(
-    path: Path, limit: int, order: Order, containing: str = ""
-) -> tuple[list[Level], list[TheoremRecord]]:
-    """The run's levels, and its first theorems by `order` whose name or statement contains a text. Raises
-    UnreadableRecords."""
+    path: Path, limit: int, order: Order, wanted: Wanted = ALL_THEOREMS, offset: int = 0
+) -> list[TheoremRecord]:
+    """The first theorems by `order` after `offset` others. Raises UnreadableRecords."""
+    chosen, values = _chosen(wanted)
+    values |= {"limit": limit, "offset": offset}
     with _with_statistics(path) as database:
-        return _levels(database), _theorems(database, limit, order, containing)
+        # Only names are sorted: statements would take most of the time.
+        names = database.execute(
+            f"SELECT theorem_id {chosen} ORDER BY {_ORDERS[order]}theorem_id LIMIT :limit OFFSET :offset", values
+        ).fetchall()
+        query = f"SELECT {_RECORD} FROM {_with_tries(wanted.test, one=True)} WHERE theorem_id = :theorem"
+        return [_theorem_record(database.execute(query, {"theorem": name}).fetchone()) for (name,) in names]
+
+
+def count_theorems(path: Path, wanted: Wanted = ALL_THEOREMS, most: int = -1) -> int:
+    """How many theorems these are; counts up to `most`, if it is not negative. Raises UnreadableRecords."""
+    chosen, values = _chosen(wanted)
+    with _with_statistics(path) as database:
+        row = database.execute(f"SELECT COUNT(*) FROM (SELECT 1 {chosen} LIMIT :most)", values | {"most": most})
+        return int(row.fetchone()[0])
+
+
+@dataclass(frozen=True)
+class TheoremGroup:
+    """The train theorems of one family and level of which the same is known."""
+
+    family: str
+    level: int
+    known: TheoremResult
+    theorems: int
+    attempts: int
+    failures: int
+    expansions: int
+
+
+def read_groups(path: Path) -> list[TheoremGroup]:
+    """All groups of train theorems; together they have every train theorem once. Raises UnreadableRecords."""
+    known = " ".join(f"WHEN {condition} THEN '{result}'" for result, condition in _RESULTS.items())
+    with _with_statistics(path) as database:
+        rows = database.execute(
+            f"SELECT family, level, CASE {known} END AS known, COUNT(*), SUM(attempts), SUM(failures), SUM(expansions)"
+            f" FROM {_with_tries(test=False)} GROUP BY family, level, known ORDER BY family, level, known"
+        ).fetchall()
+    return [TheoremGroup(family, level, TheoremResult(known), *counts) for family, level, known, *counts in rows]
+
+
+def read_levels(path: Path) -> list[Level]:
+    """The run's levels. Raises UnreadableRecords."""
+    with _with_statistics(path) as database:
+        return _levels(database)
+
+
+def read_theorem(path: Path, theorem_id: str) -> tuple[TheoremRecord, Theorem] | None:
+    """A theorem of the run by its name, with what is known of it; its place in a file is without what stands above.
+    None: the run has none of that name. Raises UnreadableRecords."""
+    with _with_statistics(path) as database:
+        place = "place" if database.execute("PRAGMA user_version").fetchone()[0] >= _PLACES_SINCE else "NULL"
+        row = database.execute(
+            f"SELECT split, header, {place} FROM theorems WHERE theorem_id = ?", (theorem_id,)
+        ).fetchone()
+        if row is None:
+            return None
+        split, header, gap = row
+        columns = f"SELECT {_RECORD} FROM {_with_tries(split == 'test', one=True)} WHERE theorem_id = :theorem"
+        record = _theorem_record(database.execute(columns, {"theorem": theorem_id}).fetchone())
+        at = json.loads(gap) if gap is not None else None
+        place_of = Place(NO_CONTEXT, at["before"], at["after"]) if at is not None else None
+        return record, Theorem(theorem_id, record.binders, record.conclusion, header, place_of)
 
 
 @contextmanager
@@ -437,17 +588,59 @@ def _levels(database: sqlite3.Connection) -> list[Level]:
     return [Level(*row) for row in rows]
 
 
-def _theorems(database: sqlite3.Connection, limit: int, order: Order, containing: str) -> list[TheoremRecord]:
-    rows = database.execute(
-        "SELECT theorem_id, family, level, binders, conclusion, attempts, failures, tries, proofs, disproved, refused,"
-        " in_a_row, shortest, last_budget, last_weights, expansions, lean_attempts"
-        " FROM theorem_statistics JOIN theorems USING (theorem_id)"
-        " WHERE INSTR(theorem_id || ' ' || family || ' ' || binders || ' : ' || conclusion, ?)"
-        f" ORDER BY {_ORDERS[order]}, theorem_id LIMIT ?",
-        (containing, limit),
+_NUMBERS = (
+    *("attempts", "failures", "tries", "proofs", "disproved", "refused", "in_a_row"),
+    *("last_budget", "last_weights", "expansions", "lean_attempts"),
+)
+
+_RECORD = "theorem_id, family, level, binders, conclusion, shortest, tried" + "".join(f", {each}" for each in _NUMBERS)
+
+
+def _with_tries(test: bool, *, one: bool = False, inner: bool = False) -> str:
+    """Theorems with what is known of them. `inner`: those with a result. `one`: no other than :theorem is read."""
+    known = "theorem_statistics"
+    if test:  # evaluations keep no statistics
+        known = (
+            "(SELECT theorem_id, SUM(outcome IN ('proved', 'failed', 'rejected')) AS attempts,"
+            " SUM(outcome IN ('failed', 'rejected')) AS failures, SUM(outcome IN ('proved', 'failed', 'rejected'))"
+            " AS tries, SUM(outcome = 'proved') AS proofs, 0 AS disproved, MAX(outcome = 'bad-statement') AS refused,"
+            " 0 AS in_a_row, NULL AS shortest, attempts.simulations AS last_budget, weights_last AS last_weights,"
+            " SUM(expansions) AS expansions, SUM(lean_attempts) AS lean_attempts, MAX(number)"
+            " FROM attempts JOIN results USING (attempt_id) WHERE evaluation_id IS NOT NULL"
+            f"{' AND theorem_id = :theorem' if one else ''} GROUP BY theorem_id)"
+        )
+    numbers = ", ".join(f"COALESCE(known.{each}, 0) AS {each}" for each in _NUMBERS)
+    join = "JOIN" if inner else "LEFT JOIN"
+    return (
+        f"(SELECT theorems.theorem_id, family, level, binders, conclusion, known.shortest,"
+        f" known.theorem_id IS NOT NULL AS tried, {numbers} FROM theorems {join} {known} AS known USING (theorem_id)"
+        f" WHERE split = '{'test' if test else 'train'}')"
     )
-    flagged = ([*row[:9], bool(row[9]), bool(row[10]), *row[11:]] for row in rows)  # SQLite has no booleans
-    return [TheoremRecord(*values) for values in flagged]
+
+
+def _theorem_record(row: tuple[Any, ...]) -> TheoremRecord:
+    theorem_id, family, level, binders, conclusion, shortest, tried, *numbers = row
+    known = dict(zip(_NUMBERS, numbers, strict=True))
+    known |= {name: bool(known[name]) for name in ("disproved", "refused")}  # SQLite has no booleans
+    return TheoremRecord(theorem_id, family, level, binders, conclusion, shortest=shortest, tried=bool(tried), **known)
+
+
+def _chosen(wanted: Wanted) -> tuple[str, dict[str, str | int]]:
+    """Theorems as SQL, from FROM on, and its values."""
+    where, values = ["1"], dict[str, str | int]()
+    if wanted.text:
+        where.append("INSTR(theorem_id || ' ' || family || ' ' || binders || ' : ' || conclusion, :text)")
+        values["text"] = wanted.text
+    if wanted.result is not None:
+        where.append(_RESULTS[wanted.result])
+    if wanted.family:
+        where.append("family = :family")
+        values["family"] = wanted.family
+    if wanted.level is not None:
+        where.append("level = :level")
+        values["level"] = wanted.level
+    untried = wanted.untried or wanted.result is TheoremResult.UNTRIED
+    return f"FROM {_with_tries(wanted.test, inner=not untried)} WHERE {' AND '.join(where)}", values
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -498,25 +691,83 @@ class AttemptRecord:
         return max(asdict(self.parts).items(), key=lambda part: part[1]) if self.parts is not None else None
 
 
-def read_attempts(path: Path, limit: int, containing: str = "", beginning: str = "") -> list[AttemptRecord]:
-    """The newest attempts whose id, theorem, purpose, outcome, prover or message contains a text, and whose id begins
-    with `beginning`; first the one whose id that is. Raises UnreadableRecords."""
+@dataclass(frozen=True)
+class WantedAttempts:
+    """Which attempts of a run; empty: all."""
+
+    text: str = ""
+    """In the id, the theorem's name, the purpose, the outcome, the prover or the message."""
+    beginning: str = ""
+    """Of the id."""
+    outcome: str = ""
+    purpose: str = ""
+    theorem: str = ""
+
+    def condition(self) -> tuple[str, dict[str, str]]:
+        """As SQL, and its values."""
+        values = {name: text for name, text in asdict(self).items() if text}
+        conditions = [_ATTEMPTS[name] for name in values]
+        if self.outcome == OUTSTANDING:
+            conditions[[*values].index("outcome")] = "attempt_id IN (SELECT attempt_id FROM outbox) AND :outcome != ''"
+        return " AND ".join(conditions) or "1", values
+
+
+OUTSTANDING = "outstanding"
+"""In place of an outcome: there is no result."""
+
+_ATTEMPTS = {
+    # Results are scanned once: to look up that of each attempt takes three times as long.
+    "text": "(INSTR(attempt_id, :text) OR INSTR(theorem_id, :text) OR INSTR(purpose, :text) OR attempt_id IN (SELECT"
+    " attempt_id FROM results WHERE INSTR(outcome, :text) OR INSTR(prover_id, :text) OR INSTR(message, :text))"
+    f" OR INSTR('{OUTSTANDING}', :text) AND attempt_id IN (SELECT attempt_id FROM outbox))",
+    "beginning": "attempt_id BETWEEN :beginning AND :beginning || CHAR(1114111)",
+    "outcome": "attempt_id IN (SELECT attempt_id FROM results WHERE outcome = :outcome)",
+    "purpose": "purpose = :purpose",
+    "theorem": "theorem_id = :theorem",
+}
+
+ALL_ATTEMPTS = WantedAttempts()
+
+
+def read_attempts(path: Path, limit: int, wanted: WantedAttempts = ALL_ATTEMPTS) -> list[AttemptRecord]:
+    """The newest attempts; first the one whose id is `wanted.beginning`. Raises UnreadableRecords."""
+    return find_attempts(path, limit, wanted, most=limit)[0]
+
+
+def find_attempts(
+    path: Path, limit: int, wanted: WantedAttempts = ALL_ATTEMPTS, offset: int = 0, most: int = 0
+) -> tuple[list[AttemptRecord], int]:
+    """The newest attempts after `offset` others, and how many there are: of those with a text or an outcome, at most
+    `most` beyond the first of them are counted. Raises UnreadableRecords."""
+    where, values = wanted.condition()
+    exact = "attempt_id = :beginning DESC, " if wanted.beginning else ""
+    whole = not (wanted.text or wanted.outcome)
+    read = max(limit, 0 if whole else most)
     with _with_statistics(path) as database:
-        names = [each.name for each in fields(Parts)]
-        known = database.execute("PRAGMA user_version").fetchone()[0] >= TIMELINES_SINCE
-        parts = ", ".join(f"timelines.{name}" if known else "NULL" for name in names)
-        rows = database.execute(
-            "SELECT number, attempt_id, theorem_id, purpose, COALESCE(outcome, 'outstanding') AS outcome,"
-            " attempts.simulations, results.simulations, expansions, lean_attempts, tactics_failed, seconds,"
-            f" seconds_policy, seconds_lean, weights_last, prover_id, created, recorded, message, {parts}"
-            " FROM attempts LEFT JOIN results USING (attempt_id)"
-            + (" LEFT JOIN timelines USING (attempt_id)" if known else "")
-            + " WHERE INSTR(attempt_id || ' ' || theorem_id || ' ' || purpose || ' ' ||"
-            " COALESCE(outcome, 'outstanding') || ' ' || COALESCE(prover_id || ' ' || message, ''), :containing)"
-            " AND SUBSTR(attempt_id, 1, LENGTH(:beginning)) = :beginning"
-            " ORDER BY attempt_id = :beginning DESC, number DESC LIMIT :limit",
-            {"containing": containing, "beginning": beginning, "limit": limit},
+        numbers = database.execute(
+            f"SELECT number FROM attempts WHERE {where} ORDER BY {exact}number DESC LIMIT :limit OFFSET :offset",
+            {**values, "limit": read, "offset": offset},
         ).fetchall()
+        total = offset + len(numbers)
+        if whole and len(numbers) == read:
+            total = database.execute(f"SELECT COUNT(*) FROM attempts WHERE {where}", values).fetchone()[0]
+        return _attempts(database, [number for (number,) in numbers[:limit]]), total
+
+
+def _attempts(database: sqlite3.Connection, numbers: list[int]) -> list[AttemptRecord]:
+    names = [each.name for each in fields(Parts)]
+    known = database.execute("PRAGMA user_version").fetchone()[0] >= TIMELINES_SINCE
+    parts = ", ".join(f"timelines.{name}" if known else "NULL" for name in names)
+    rows = database.execute(
+        f"SELECT number, attempt_id, theorem_id, purpose, COALESCE(outcome, '{OUTSTANDING}') AS outcome,"
+        " attempts.simulations, results.simulations, expansions, lean_attempts, tactics_failed, seconds,"
+        f" seconds_policy, seconds_lean, weights_last, prover_id, created, recorded, message, {parts}"
+        " FROM json_each(:numbers) AS chosen CROSS JOIN attempts ON number = chosen.value"
+        " LEFT JOIN results USING (attempt_id)"
+        + (" LEFT JOIN timelines USING (attempt_id)" if known else "")
+        + " ORDER BY chosen.key",
+        {"numbers": json.dumps(numbers)},
+    ).fetchall()
     own = len(fields(AttemptRecord)) - 1
     return [AttemptRecord(*(*row[:own], Parts(*row[own:]) if row[-1] is not None else None)) for row in rows]
 

@@ -258,16 +258,39 @@ class KeptRow:
     bytes: int
 
 
-def kept_rows(folder: Path, limit: int, containing: str = "") -> list[KeptRow]:
-    """The kept searches of a run or an evaluation, the most interesting first. Raises BadSearch."""
+_CONTAINING = "INSTR(attempt_id || ' ' || theorem_id || ' ' || purpose || ' ' || outcome, :text)"
+
+
+def kept_rows(
+    folder: Path, limit: int, containing: str = "", *, offset: int = 0, outcome: str = "", newest: bool = False
+) -> list[KeptRow]:
+    """The kept searches of a run or an evaluation after `offset` others, the most interesting or the newest first.
+    Raises BadSearch."""
     columns = ", ".join(each.name for each in fields(KeptRow))
     with _reading(folder) as db:
         rows = db.execute(
-            f"SELECT {columns} FROM searches WHERE INSTR(attempt_id || ' ' || theorem_id || ' ' || purpose || ' ' ||"
-            " outcome, ?) ORDER BY interest DESC, number DESC LIMIT ?",
-            (containing, limit),
+            f"SELECT {columns} FROM searches WHERE {_CONTAINING} AND :outcome IN ('', outcome)"
+            f" ORDER BY {'' if newest else 'interest DESC, '}number DESC LIMIT :limit OFFSET :offset",
+            {"text": containing, "outcome": outcome, "limit": limit, "offset": offset},
         ).fetchall()
     return [KeptRow(*row) for row in rows]
+
+
+def count_kept(folder: Path, containing: str = "", outcome: str = "") -> int:
+    """How many kept searches these are. Raises BadSearch."""
+    query = f"SELECT COUNT(*) FROM searches WHERE {_CONTAINING} AND :outcome IN ('', outcome)"
+    with _reading(folder) as db:
+        return int(db.execute(query, {"text": containing, "outcome": outcome}).fetchone()[0])
+
+
+def kept_of(folder: Path, attempt_ids: Iterable[str]) -> set[str]:
+    """Which of these attempts have a kept search; none if the folder keeps none. Raises BadSearch."""
+    if not (folder / FILE).exists():
+        return set()
+    ids = msgspec.json.encode([*attempt_ids]).decode()
+    with _reading(folder) as db:
+        query = "SELECT attempt_id FROM searches WHERE attempt_id IN (SELECT value FROM json_each(?))"
+        return {row[0] for row in db.execute(query, (ids,))}
 
 
 def kept_search(folder: Path, name: str) -> tuple[KeptRow, Sequence[SearchTree]]:

@@ -22,7 +22,14 @@ from common.output.visible import as_json, say, say_data
 from common.output.words import percent
 from common.protocol.attempts import Purpose
 from common.protocol.messages import LogRecord, Span
-from common.records.readers import DATABASE, AttemptRecord, UnreadableRecords, read_attempts, read_statement
+from common.records.readers import (
+    DATABASE,
+    AttemptRecord,
+    UnreadableRecords,
+    WantedAttempts,
+    read_attempts,
+    read_statement,
+)
 from common.records.rows import PARTS
 from common.report.table import Table
 from common.watch.logs import LOGS, LogFiles, in_words
@@ -116,7 +123,7 @@ def _logged(run: Path, attempt_id: str) -> list[LogRecord]:
 
 def find(folder: Path, beginning: str) -> AttemptRecord:
     """The attempt with this id, or the only one whose id begins like that. Raises UserError."""
-    found = read_attempts(records_of(folder), 4, beginning=beginning)
+    found = read_attempts(records_of(folder), 4, WantedAttempts(beginning=beginning))
     if not found or not beginning:
         raise UserError(
             f"{folder}: no attempt {beginning!r}; `proofmesh inspect {folder} --attempts 20` lists the newest"

@@ -37,7 +37,10 @@ from common.records.readers import (
     Order,
     TacticRecord,
     TheoremRecord,
+    Wanted,
+    WantedAttempts,
     read_attempts,
+    read_levels,
     read_tactics,
     read_theorems,
     shortest,
@@ -67,6 +70,8 @@ TITLES = {
     Order.HARDEST: "hardest: undecided first, then those with most failures",
     Order.TRIED: "most tried first",
     Order.COST: "most expansions first",
+    Order.SHORTEST: "shortest proof first",
+    Order.NAME: "by name",
 }
 
 
@@ -111,7 +116,7 @@ class InspectSettings:
 
     by: Order = Order.HARDEST
     """For a run directory: the order of theorems. First come undecided ones with most failures (hardest), those with
-    most attempts (tried), or those with most expansions (cost)."""
+    most attempts (tried), those with most expansions (cost), or those with the shortest proof."""
 
     proofs: Path | None = None
     """For a run directory: write the shortest proof of every proved or disproved theorem into this .lean file, and into
@@ -159,7 +164,7 @@ def _inspect_run(settings: InspectSettings, console: Console) -> None:
     if settings.proofs is not None:
         write_proofs(settings, console)
     if settings.attempts:
-        attempts = read_attempts(records, settings.attempts, text)
+        attempts = read_attempts(records, settings.attempts, WantedAttempts(text))
         _print(attempts, _attempts(attempts, wide=console.width >= WIDE), settings, console)
     if settings.tactics:
         from node.lean.text.lexing import first_word
@@ -167,7 +172,8 @@ def _inspect_run(settings: InspectSettings, console: Console) -> None:
         tactics = read_tactics(records, settings.tactics, text, first_word=first_word)
         _print(tactics, _tactics(tactics), settings, console)
     if settings.theorems or not others:
-        levels, theorems = read_theorems(records, settings.theorems or THEOREMS, settings.by, text)
+        levels = read_levels(records)
+        theorems = read_theorems(records, settings.theorems or THEOREMS, settings.by, Wanted(text))
         if not settings.json:
             console.print(_levels(levels))
         _print(theorems, _theorems(theorems, settings.by, wide=console.width >= WIDE), settings, console)

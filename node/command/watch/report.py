@@ -34,6 +34,7 @@ from common.records.readers import (
     TacticRecord,
     TheoremRecord,
     read_attempts,
+    read_levels,
     read_tactics,
     read_theorems,
     reading,
@@ -132,7 +133,7 @@ def report(folder: Path, *, minutes: float = 10.0, rows: int = 20) -> str:
     evaluations = curves.read_evaluations(folder / curves.EVALUATIONS)
     with reading(records) as db:
         last, whole = lately(db, 60 * minutes), lately(db)
-    levels, theorems = read_theorems(records, rows, Order.HARDEST)
+    levels, theorems = read_levels(records), read_theorems(records, rows, Order.HARDEST)
     proofs = sorted(shortest(records), key=lambda each: (_steps(each), len(each.script)))
     attempts = [each for each in read_attempts(records, 50 * rows) if each.total is not None]
     slowest = sorted(attempts, key=lambda each: -(each.total or 0.0))[:rows]

@@ -34,7 +34,7 @@ from common.protocol.attempts import (
 from common.protocol.messages import FailureKind, LeanVerifyReply, LeanVerifyRequest, MessageError, OversizedMessage
 from common.protocol.subjects import LEAN_VERIFY
 from common.records.database import RunDirectoryError
-from common.records.readers import read_attempts
+from common.records.readers import WantedAttempts, read_attempts
 from common.records.rows import Arrival, Verdict, VerifiedProof
 from common.records.searches import BadSearch, KeptSearches
 from common.records.store import Store
@@ -192,7 +192,7 @@ class Collector:
     def _trace(self, _store: Store, attempt_id: str) -> None:
         """Make spans of what was before and after the attempt was played. In the store's thread, which has just
         recorded it."""
-        (record,) = read_attempts(self._run.directory.database, 1, beginning=attempt_id)
+        (record,) = read_attempts(self._run.directory.database, 1, WantedAttempts(beginning=attempt_id))
         if record.parts is not None and record.recorded is not None:
             for span in around(attempt_id, record.created, record.recorded, asdict(record.parts)):
                 self._run.ctx.spans.add(span)

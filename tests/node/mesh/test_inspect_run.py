@@ -13,7 +13,7 @@ import pytest
 from common.curves import METRICS, encode_line
 from common.output.command import Exit
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, PlayParts
-from common.records.readers import DATABASE, Order, read_theorems, replay_rows, shortest
+from common.records.readers import DATABASE, Order, read_levels, read_theorems, replay_rows, shortest
 from common.records.rows import Arrival, Verdict
 from common.records.store import Store
 from node.command.proofs import attempt
@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_theorems_of_a_run_are_read_while_the_learner_works_and_when_it_has_gone(store: Store) -> None:
-    levels, theorems = read_theorems(store.path, 9, Order.HARDEST)
+    levels, theorems = read_levels(store.path), read_theorems(store.path, 9, Order.HARDEST)
     assert [(each.level, each.theorems, each.tried, each.proved, each.disproved) for each in levels] == [
         (1, 2, 1, 1, 0),
         (2, 2, 2, 0, 1),
@@ -48,10 +48,10 @@ def test_theorems_of_a_run_are_read_while_the_learner_works_and_when_it_has_gone
         ("easy", "proved 1 of 1", 0),
         ("false", "disproved", 0),
     ]
-    assert [each.theorem_id for each in read_theorems(store.path, 1, Order.TRIED)[1]] == ["hard"]
+    assert [each.theorem_id for each in read_theorems(store.path, 1, Order.TRIED)] == ["hard"]
     store.close()
     before = {each.name: each.read_bytes() for each in store.path.parent.iterdir()}
-    assert read_theorems(store.path, 9, Order.HARDEST) == (levels, theorems)
+    assert (read_levels(store.path), read_theorems(store.path, 9, Order.HARDEST)) == (levels, theorems)
     assert {each.name: each.read_bytes() for each in store.path.parent.iterdir()} == before
 
 
