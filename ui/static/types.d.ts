@@ -79,6 +79,8 @@ export interface Column<Row> {
   number?: boolean;
   /** Name of the order, if a click on the head sorts by it. */
   sort?: string;
+  /** That order begins with the smallest. */
+  ascending?: boolean;
   /** Explains the head. */
   title?: string;
   class?: string;

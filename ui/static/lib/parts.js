@@ -31,7 +31,7 @@ export const empty = (...words) => h("p", { class: "quiet empty" }, ...words);
 
 /** A state as a coloured dot with its name. @param {string} state */
 export function dot(state) {
-  const tone = { running: "good", proved: "good", ok: "good", unhealthy: "bad", gone: "bad", rejected: "bad", error: "bad",
+  const tone = { running: "good", proved: "good", disproved: "good", refused: "bad", ok: "good", unhealthy: "bad", gone: "bad", rejected: "bad", error: "bad",
     draining: "warn", starting: "warn", paused: "warn", failed: "warn", outstanding: "warn" }[state] ?? "";
   return h("span", { class: `dot ${tone}` }, shortened(state, 40));
 }
@@ -56,18 +56,24 @@ export function facts(pairs) {
 }
 
 /**
- * One bar, cut into parts. @param {{name: string, value: number, colour: number, shown: string}[]} parts @param {string} label
+ * One bar, cut into parts. `waits`: striped. @param {{name: string, value: number, colour: number, shown: string, waits?: boolean}[]} parts @param {string} label
  */
 export function stack(parts, label) {
   const whole = parts.reduce((sum, each) => sum + (each.value > 0 ? each.value : 0), 0);
   const words = parts.filter((each) => each.value > 0).map((each) => `${each.name} ${each.shown}`).join(", ");
   return h("div", { class: "stack", role: "img", "aria-label": `${label}: ${words}` }, parts.filter((each) => each.value > 0).map((each) =>
-    h("span", { class: `c${each.colour % 8}`, style: { "flex-grow": String(each.value / (whole || 1)) }, title: `${each.name}: ${each.shown}` })));
+    h("span", { class: `c${each.colour % 8} ${each.waits ? "waits" : ""}`, style: { "flex-grow": String(each.value / (whole || 1)) }, title: `${each.name}: ${each.shown}` })));
 }
 
-/** What the colours of `stack` mean. @param {{name: string, colour: number}[]} parts */
+/** What the colours of `stack` mean. @param {{name: string, colour: number, waits?: boolean}[]} parts */
 export const legend = (parts) => h("ul", { class: "legend" }, parts.map((each) =>
-  h("li", null, h("span", { class: `swatch c${each.colour % 8}` }), each.name)));
+  h("li", null, h("span", { class: `swatch c${each.colour % 8} ${each.waits ? "waits" : ""}` }), each.name)));
+
+/** Colours of the parts of an attempt's time, by `Parts` in common/records/rows.py; what waits for something is striped. @type {Record<string, number>} */
+const PART_COLOURS = { dispatch: 7, queue: 1, search: 2, policy_wait: 0, policy_run: 0, lean_wait: 3, lean_run: 3, verify_wait: 6, verify_run: 6, bus: 5, result_wait: 4, store: 4 };
+
+/** How `stack` shows a part of an attempt's time. @param {string} part */
+export const partStyle = (part) => ({ colour: PART_COLOURS[part] ?? 7, waits: /queue|_wait$/.test(part) });
 
 /**
  * A text field that changes a parameter of the address while one types.
@@ -97,6 +103,25 @@ export function choice(context, name, label, options) {
 }
 
 /**
+ * A choice whose options come with the data.
+ * @param {import("../types").Context} context @param {string} name @param {string} label
+ */
+export function laterChoice(context, name, label) {
+  const node = h("span");
+  let text = "";
+  return {
+    node,
+    /** @param {[string, string][]} options */
+    set(options) {
+      const now = JSON.stringify(options);
+      if (now === text) return;
+      text = now;
+      fill(node, choice(context, name, label, options));
+    },
+  };
+}
+
+/**
  * Which rows of a long list are shown, with buttons to the others; the parameter `from` of the address says it.
  * @param {import("../types").Context} context @param {number} size rows of a page
  */
@@ -110,10 +135,10 @@ export function pager(context, size) {
     node: h("div", { class: "pager" }, words, before, after),
     from,
     size,
-    /** @param {number} total @param {number} shown */
-    set(total, shown) {
-      const start = from();
-      fill(words, shown ? `${(start + 1).toLocaleString("en")} to ${(start + shown).toLocaleString("en")} of ${total.toLocaleString("en")}` : `${total.toLocaleString("en")} in all`);
+    /** @param {number} total @param {number} shown @param {boolean} [more] there are more than `total` */
+    set(total, shown, more) {
+      const start = from(), all = `${more ? "more than " : ""}${total.toLocaleString("en")}`;
+      fill(words, shown ? `${(start + 1).toLocaleString("en")} to ${(start + shown).toLocaleString("en")} of ${all}` : `${all} in all`);
       before.disabled = start === 0;
       after.disabled = start + shown >= total;
     },

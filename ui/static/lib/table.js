@@ -65,7 +65,7 @@ export function table(spec) {
       if (!same) body.replaceChildren(...elements);
       nothing.hidden = rows.length > 0;
       spec.columns.forEach((column, place) => {
-        if (column.sort) heads[place]?.setAttribute("aria-sort", spec.order?.() === column.sort ? "descending" : "none");
+        if (column.sort) heads[place]?.setAttribute("aria-sort", spec.order?.() === column.sort ? (column.ascending ? "ascending" : "descending") : "none");
       });
     },
   };
