@@ -14,7 +14,7 @@ export function number(x) {
 }
 
 /** `63.1 %` of a share. @param {unknown} x */
-export const percent = (x) => (known(x) ? `${(100 * x).toFixed(1)} %` : DASH);
+export const percent = (x) => (known(x) && known(100 * x) ? `${Math.abs(x) < 1e7 ? (100 * x).toFixed(1) : number(100 * x)} %` : DASH);
 
 /** `59 s`, `3 min 5 s`, `2 h 7 min`, `3 d 4 h`. @param {unknown} seconds */
 export function duration(seconds) {

@@ -67,20 +67,20 @@ export const page = {
 /** @param {HTMLElement} where @param {any} data */
 function showParts(where, data) {
   if (!data.parts) return void fill(where, empty(data.recorded === null ? "It has no result yet." : "Not recorded: an earlier version, or an earlier prover, played it."));
-  const whole = data.parts.reduce((/** @type {number} */ sum, /** @type {any} */ each) => sum + each.seconds, 0) || 1;
-  const parts = data.parts.map((/** @type {any} */ each) => ({ ...partStyle(each.part), name: each.name, value: each.seconds, shown: `${duration(each.seconds)}, ${percent(each.seconds / whole)}`, advice: each.advice }));
+  const whole = data.parts.reduce((/** @type {number} */ sum, /** @type {any} */ each) => sum + (each.seconds ?? 0), 0) || 1;
+  const parts = data.parts.map((/** @type {any} */ each) => ({ ...partStyle(each.part), name: each.name, value: each.seconds ?? 0, shown: `${duration(each.seconds)}, ${percent(each.seconds / whole)}`, advice: each.advice }));
   const most = parts.reduce((/** @type {any} */ a, /** @type {any} */ b) => (b.value > a.value ? b : a));
   fill(where, stack(parts, "Parts of its time"), legend(parts.filter((/** @type {any} */ each) => each.value > 0)),
-    h("table", { class: "narrow" }, h("caption", { class: "unseen" }, "Parts of its time"), h("thead", null, h("tr", null, h("th", { scope: "col" }, "part"), h("th", { scope: "col", class: "number" }, "seconds"), h("th", { scope: "col", class: "number" }, "share"), h("th", { scope: "col" }, "what makes it shorter"))),
-      h("tbody", null, parts.map((/** @type {any} */ each) => h("tr", { class: each === most ? "strong" : "" }, h("td", null, h("span", { class: `swatch c${each.colour % 8} ${each.waits ? "waits" : ""}` }), each.name), h("td", { class: "number" }, each.value.toFixed(3)),
-        h("td", { class: "number" }, percent(each.value / whole)), h("td", { class: "quiet" }, each === most ? each.advice : ""))))));
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Parts of its time" }, h("table", null, h("caption", { class: "unseen" }, "Parts of its time"), h("thead", null, h("tr", null, h("th", { scope: "col" }, "part"), h("th", { scope: "col", class: "number" }, "seconds"), h("th", { scope: "col", class: "number" }, "share"), h("th", { scope: "col" }, "what makes it shorter"))),
+      h("tbody", null, parts.map((/** @type {any} */ each) => h("tr", { class: each === most ? "strong" : "" }, h("td", null, h("span", { class: `swatch c${each.colour % 8} ${each.waits ? "waits" : ""}` }), each.name), h("td", { class: "number" }, number(each.value)),
+        h("td", { class: "number" }, percent(each.value / whole)), h("td", { class: "quiet" }, each === most ? each.advice : "")))))));
 }
 
 /** @param {HTMLElement} where @param {any} data @param {number} limit @param {() => void} more */
 function showSpans(where, data, limit, more) {
   const end = data.spans.reduce((/** @type {number} */ last, /** @type {any} */ each) => Math.max(last, each.start + each.seconds), 0) || 1;
   const kinds = [...new Set(data.spans.map((/** @type {any} */ each) => each.name))];
-  fill(where, h("div", { class: "scroll tall", tabindex: "0" }, h("table", { class: "spans" }, h("caption", { class: "unseen" }, "Spans of the attempt"),
+  fill(where, h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Spans of the attempt" }, h("table", { class: "spans" }, h("caption", { class: "unseen" }, "Spans of the attempt"),
     h("thead", null, h("tr", null, ["what", "node", "at", "took"].map((label, place) => h("th", { scope: "col", class: place > 1 ? "number" : "" }, label)), h("th", { scope: "col", class: "bars" }, `0 to ${duration(end)}`))),
     h("tbody", null, data.spans.slice(0, limit).map((/** @type {any} */ each) => h("tr", null, h("td", null, h("span", { class: `swatch c${kinds.indexOf(each.name) % 8}` }), each.name),
       h("td", null, each.node ? shortened(each.node, 40) : ""), h("td", { class: "number" }, duration(each.start)), h("td", { class: "number", title: each.requests ? `${number(each.requests)} requests waited ${duration(each.waited)}, ran ${duration(each.ran)}` : null }, duration(each.seconds)),
