@@ -227,7 +227,7 @@ def attempt(run: Run, query: IdQuery) -> dict[str, Any]:
     assert run.folder is not None
     statement = known[1].negation() if row.purpose == Purpose.DISPROVE else known[1]
     parts = [] if row.parts is None else asdict(row.parts).items()
-    shown = [{"part": name, "name": PARTS[name].name, "advice": PARTS[name].advice, "seconds": value} for name, value in parts]
+    shown = [{"part": name, "seconds": value, **PARTS[name]._asdict()} for name, value in parts]
     return {
         **_attempt(row),
         "message": cut(row.message or ""),
