@@ -27,7 +27,7 @@ from ui.server import Monitor
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
-COLOURS = 128
+COLOURS = 256
 
 
 @dataclass
@@ -77,9 +77,7 @@ async def _draw(browser: Browser, url: str, theme: str, size: tuple[int, int], f
     await page.locator("main h1").first.wait_for()
     await page.wait_for_timeout(1500)  # until it has drawn what it asked for; the stream of events never ends
     picture = Image.open(io.BytesIO(await page.screenshot()))
-    picture.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-        file, optimize=True
-    )
+    picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
     await page.close()
     print(f"{file}: {file.stat().st_size / 1000:.0f} kB")
 

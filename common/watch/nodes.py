@@ -15,7 +15,7 @@ import msgspec
 
 from common.files import NOT_JSON, NewLines
 from common.life.logging import FILE_BACKUPS, LinesFile
-from common.protocol.messages import Heartbeat
+from common.protocol.messages import Heartbeat, Moment
 
 FILE = "nodes.jsonl"
 
@@ -29,7 +29,7 @@ BYTES_PER_SECOND = 4000
 class NodeSample(msgspec.Struct, frozen=True):
     """What a node said at one time."""
 
-    time: float
+    time: Moment
     """Unix time."""
     node: str
     role: str

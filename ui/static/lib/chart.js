@@ -67,7 +67,7 @@ export function lineChart(spec) {
       grid: { color: css("--line") }, border: { color: css("--line") }, ticks: { color: css("--quiet"), maxTicksLimit: 8, maxRotation: 0, autoSkipPadding: 12 } });
     const x = axis(spec.xLabel ?? ""), y = axis(spec.yLabel ?? "");
     return {
-      x: { ...x, type: spec.x === "log" ? "logarithmic" : "linear", bounds: "data", ticks: { ...x.ticks, callback: (/** @type {number} */ v) => shownX(v) } },
+      x: { ...x, type: spec.x === "log" ? "logarithmic" : "linear", bounds: "data", ticks: { ...x.ticks, includeBounds: false, callback: (/** @type {number} */ v) => shownX(v) } },
       y: { ...y, type: spec.log ? "logarithmic" : "linear", beginAtZero: spec.zero ?? false, ...(spec.share ? { min: 0, suggestedMax: 0.1 } : {}),
         ticks: { ...y.ticks, callback: (/** @type {number} */ v) => shownY(v) } },
     };
