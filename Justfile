@@ -139,6 +139,11 @@ floors *args: setup
 rl-pocket *args: setup
     @{{ python }} -m scripts.studies rl-pocket "$@"
 
+# Study: search and values where statements need depth: RL, without values, best-first, ten times the search (resumes where it stopped)
+[no-exit-message]
+depth *args: setup
+    @{{ python }} -m scripts.studies depth "$@"
+
 # Study: what the parts of reinforcement learning are worth, in eight runs of 15 minutes on one core (resumes where it stopped)
 [no-exit-message]
 rl-ablations *args: setup

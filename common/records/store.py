@@ -242,6 +242,11 @@ class EvaluationRecords(Database):
         query = "SELECT COALESCE(SUM(expansions), 0) FROM results JOIN attempts USING (attempt_id)"
         return int(self._rows(f"{query} WHERE evaluation_id IS NOT NULL")[0][0])
 
+    def learning_expansions(self) -> int:
+        """Expansions of all attempts to learn from."""
+        query = "SELECT COALESCE(SUM(expansions), 0) FROM results JOIN attempts USING (attempt_id)"
+        return int(self._rows(f"{query} WHERE evaluation_id IS NULL")[0][0])
+
 
 # ----------------------------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import msgspec
 
 from common.files import write_whole
 from common.life.logging import keep_small
+from common.protocol.attempts import TRAINED_PURPOSES
 from common.protocol.messages import Diagnosis, Heartbeat
 from common.records.database import explained
 from common.records.store import Store
@@ -24,7 +25,7 @@ from node.learner.learning.loop import Learning
 from node.learner.learning.phases import Progress
 from node.learner.learning.publisher import Publisher
 from node.learner.learning.warm_start import WarmStart, warm_start
-from node.learner.run import Run, Stopping
+from node.learner.run import Recorded, Run, Stopping
 from node.learner.trainer.group import ResilientTrainer
 
 REPORT_EVERY = 1.0
@@ -53,12 +54,16 @@ class Learner:
         self._publisher = Publisher(run, trainer)
         self._collector = Collector(run)
         self._learning = Learning(run, self._plan, trainer, self._publisher, self._holder)
+        self._expansions = 0
+        """Of all recorded attempts to learn from."""
+        run.on_recorded.append(self._expanded)
 
     async def work(self) -> None:
         """Run all remaining phases, until the run ends or the node stops. Raises LearnerError."""
         store = self._run.store
         self._progress = msgspec.convert(await store.call(Store.noted, "progress", {}), Progress)
         self._heard = await store.call(Store.noted, "heard", {})
+        self._expansions = await store.call(Store.learning_expansions)
         self._dispatcher = await Dispatcher.create(self._run)
         self._history = EvaluationHistory(self._run, self._worked)
         self._evaluator = Evaluator(self._run, self._dispatcher, self._publisher, self._history)
@@ -82,6 +87,10 @@ class Learner:
             # The next heartbeats of the lean-proxies count the last verifications.
             await asyncio.sleep(SETTLE)
             await self._keep()
+
+    def _expanded(self, event: Recorded) -> None:
+        if event.purpose in TRAINED_PURPOSES:
+            self._expansions += event.expansions
 
     def _hear(self, _: str, heartbeat: Heartbeat) -> None:
         summary.hear(self._heard, heartbeat)
@@ -181,6 +190,7 @@ class Learner:
                 self._progress,
                 transitions=self._run.replay.last_id,
                 training_steps=self._learning.steps,
+                expansions=self._expansions,
                 undecided=self._run.matchmaker.undecided() if self._plan.until_decided else None,
             )
         self._clock = current

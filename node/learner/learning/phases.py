@@ -34,6 +34,9 @@ class PlanSettings:
     """Evaluate twice before learning, to measure the noise."""
     minutes: Duration | None = None
     """Minutes of reinforcement learning; none: no end."""
+    expansions: Natural = 0
+    """End reinforcement learning once its attempts have expanded so many states, whatever the machine's speed; 0: no
+    such end."""
     until_decided: bool = False
     """End reinforcement learning earlier if every train statement is proved or disproved."""
     transitions: Natural = 0
@@ -68,6 +71,8 @@ class Progress:
     """Transitions found by reinforcement learning."""
     training_steps: int = 0
     """Training steps of reinforcement learning."""
+    expansions: int = 0
+    """Expansions of its recorded attempts."""
     undecided: int | None = None
     """Train theorems that are neither proved nor disproved nor refused; None: not counted."""
 
@@ -95,9 +100,11 @@ def tick(progress: Progress, seconds: float, steps: int = 0) -> Progress:
 
 
 def finished(progress: Progress, plan: PlanSettings) -> bool:
-    """True if reinforcement learning has reached its end by time or by decided theorems, or its control by steps. The
-    other phases end when their work is done (`advance`)."""
+    """True if reinforcement learning has reached its end by time, by expansions or by decided theorems, or its control
+    by steps. The other phases end when their work is done (`advance`)."""
     if progress.phase == RL:
+        if plan.expansions and progress.expansions >= plan.expansions:
+            return True
         if plan.until_decided and progress.undecided == 0:
             return True
         left = learning_left(progress, plan)
@@ -150,7 +157,8 @@ def goals_met(progress: Progress, plan: PlanSettings) -> float:
 def share_done(progress: Progress, plan: PlanSettings) -> float | None:
     """Share of reinforcement learning, or of its control, that is done, from 0 to 1; None: it has no end.
 
-    It is the smaller of the share of the minutes and the share of the goals, but at least the share of the limit.
+    It is the smaller of the share of the minutes and the share of the goals, but at least the share of the limit and
+    that of the expansions.
     """
     if plan.control_steps is not None:
         return progress.steps / plan.control_steps if plan.control_steps else 1.0
@@ -158,7 +166,8 @@ def share_done(progress: Progress, plan: PlanSettings) -> float | None:
     by_limit = share_of_time(progress.learned, limit_left(progress, plan))
     if by_minutes is not None:
         by_minutes = min(by_minutes, goals_met(progress, plan))
-    shares = [share for share in (by_minutes, by_limit) if share is not None]
+    by_expansions = progress.expansions / plan.expansions if plan.expansions else None
+    shares = [share for share in (by_minutes, by_limit, by_expansions) if share is not None]
     return min(1.0, max(shares)) if shares else None
 
 

@@ -29,6 +29,15 @@ def walk(plan: PlanSettings) -> list[str]:
     return seen
 
 
+def test_learning_ends_with_its_expansions_on_whatever_machine() -> None:
+    plan = PlanSettings(expansions=1000)
+    progress = Progress(phase=RL, expansions=250)
+    assert share_done(progress, plan) == 0.25 and not finished(tick(progress, 1e6), plan)
+    assert finished(replace(progress, expansions=1000), plan)
+    both = replace(plan, minutes=1.0)
+    assert share_done(tick(progress, 30), both) == 0.5 and finished(tick(progress, 61), both)
+
+
 def test_the_control_takes_steps_in_place_of_learning() -> None:
     plan = PlanSettings(evaluate=True, control_steps=10)
     assert walk(plan) == [WARM_START, EVALUATE_BEFORE, CONTROL, EVALUATE_AFTER, DONE]

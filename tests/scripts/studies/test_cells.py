@@ -25,6 +25,8 @@ def finished_run(folder: Path) -> Path:
 def test_every_cell_of_every_study_is_a_command_with_a_name_of_its_own(name: str, tmp_path: Path) -> None:
     for run in ("whole", "pocket-rl", "pocket-control", "pocket-expert"):
         finished_run(tmp_path / f"rl-{run}-0")
+    for run in ("rl", "no-values", "expert"):
+        finished_run(tmp_path / f"depth-words-{run}-0")
     flags = {
         "methods": ["--runs", str(tmp_path / "rl-whole-0")],
         "models": ["--entries", "a, b=tactics", "c=whole:hf:m"],
@@ -76,7 +78,7 @@ def test_a_study_stops_at_a_failed_cell_and_goes_on_where_it_stopped(
 
 def test_what_a_file_names_and_is_not_there_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["nothing"]) == 2
-    assert "nothing: no such file; there are methods, models" in capsys.readouterr().err
+    assert "nothing: no such file; there are depth, methods, models" in capsys.readouterr().err
     assert main(["rl-ablations", "--runs", str(tmp_path), "--out", str(tmp_path / "out"), "--only", "control"]) == 2
     assert "rl-whole-0: no finished run" in capsys.readouterr().err
     with pytest.raises(StudyError, match="there is no word"):
