@@ -289,6 +289,35 @@ def replay_rows(path: Path) -> list[ReplayRow]:
     return [ReplayRow(*row) for row in rows]
 
 
+class WeightsRecord(NamedTuple):
+    """A version of the weights that the run has published."""
+
+    version: int
+    step: int
+    """Training step."""
+    digest: str
+    created: float
+    """Unix time."""
+    results: int
+    """Attempts that ended with it."""
+    proved: int
+    """Of these."""
+
+
+def read_weights(path: Path, limit: int) -> tuple[int, list[WeightsRecord]]:
+    """The number of versions of the weights, and the newest, the newest first. Raises UnreadableRecords."""
+    with reading(path) as database:
+        total: int = database.execute("SELECT COUNT(*) FROM weights").fetchone()[0]
+        rows = database.execute(
+            "WITH used AS (SELECT weights_last, COUNT(*) AS results, SUM(outcome = 'proved') AS proved FROM results"
+            "  GROUP BY weights_last)"
+            " SELECT version, step, digest, created, COALESCE(results, 0), COALESCE(proved, 0)"
+            " FROM weights LEFT JOIN used ON weights_last = version ORDER BY version DESC LIMIT ?",
+            (limit,),
+        ).fetchall()
+    return total, [WeightsRecord(*row) for row in rows]
+
+
 def results(path: Path) -> list[tuple[str, str, float]]:
     """(attempt, outcome, Unix time of recording) of every result, also while the learner creates the file; none without
     it."""

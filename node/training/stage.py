@@ -255,7 +255,7 @@ class _StageRun:
             torch.cuda.synchronize()
         seconds = time.perf_counter() - start
         used = sum(batch.used for batch in made) * self.device.ranks
-        metrics |= {"tokens_per_s": used / seconds, "step_s": seconds}
+        metrics |= {"tokens_per_s": used / seconds, "step_s": seconds, "rate_factor": factor}
         if self.peak is not None:
             metrics["mfu"] = self._operations(made) / seconds / self.peak
         if step % self.settings.log_every == 0 or step in (1, self.settings.steps):

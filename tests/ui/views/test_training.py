@@ -1,0 +1,98 @@
+"""What the page of training asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from common.curves import METRICS, About, encode_line, write_about
+from common.records.readers import DATABASE
+from common.records.rows import WeightsRow
+from common.records.store import Store
+from scripts.bench.made_run import make_run
+from tests.node.eval.small import outcomes, write
+from tests.ui.monitors import mesh
+from ui.runs import Kind, Run, Runs
+from ui.server import encode
+from ui.views import NoQuery
+from ui.views.training import POINTS, VERSIONS, curves, training
+
+
+def learner(folder: Path, lines: list[tuple[int, dict[str, float]]]) -> Run:
+    """A learner's run with these points, a second apart."""
+    folder.mkdir()
+    Store(folder / DATABASE).close()
+    content = (encode_line(1000.0 + place, step, values) for place, (step, values) in enumerate(lines))
+    (folder / METRICS).write_bytes(b"".join(content))
+    return Runs(folder.parent).get(folder.name)
+
+
+def test_the_warm_start_is_apart_from_reinforcement_learning(tmp_path: Path) -> None:
+    warm = [(10, {"loss": 3.0}), (50, {"valid_loss": 2.0, "value_loss": 1.5})]
+    going = training(learner(tmp_path / "going", warm), NoQuery())
+    assert (going["warm"], going["curves"]) == (
+        {"loss": [(10, 3.0)], "valid_loss": [(50, 2.0)], "value_loss": [(50, 1.5)]},
+        {},
+    )
+    later = [(50, {"eval_solve_rate": 0.1}), (60, {"loss": 9.0, "value_loss": 4.0, "solve_rate": 0.2})]
+    begun = training(learner(tmp_path / "begun", warm + later), NoQuery())
+    assert begun["warm"] == going["warm"]
+    assert begun["curves"] == {"loss": [(60, 9.0)], "value_loss": [(60, 4.0)], "solve_rate": [(60, 0.2)]}
+    assert (begun["step"], begun["last"], begun["progress"]) == (60, 1003.0, None)
+
+
+def test_a_long_curve_is_drawn_with_means_and_keeps_its_end(tmp_path: Path) -> None:
+    lines = [(step, {"loss": float(step % 2), "solve_rate": 1e308}) for step in range(3 * POINTS - 1)]
+    found = curves(learner(tmp_path / "run", lines).points())
+    assert len(found["loss"]) == POINTS and found["loss"][-1][0] == 3 * POINTS - 2
+    assert {round(value, 3) for _, value in found["loss"][:-1]} == {0.333, 0.667}
+    assert {value for _, value in found["solve_rate"]} == {1e308}, "their sum is larger than any number"
+    assert len(encode(found)) < 20_000
+
+
+def test_a_stage_tells_how_long_it_takes_without_the_time_that_it_stood_still(tmp_path: Path) -> None:
+    def stage(name: str, times: list[float], started: float, steps: int = 20) -> Run:
+        folder = tmp_path / name
+        folder.mkdir()
+        write_about(folder, About(stage="sft", steps=steps, parameters=7, started=started))
+        lines = (encode_line(time, step, {"loss": 1.0}) for step, time in enumerate(times, start=1))
+        (folder / METRICS).write_bytes(b"".join(lines))
+        return Runs(tmp_path).get(name)
+
+    times = [100.0, 101.0, 5000.0, 5002.0, 5004.0]
+    shown = training(stage("resumed", times, 4999.0), NoQuery())
+    expected = {"stage": "sft", "steps": 20, "parameters": 7, "started": 4999.0, "left": 30.0, "done": False}
+    assert shown["progress"] == expected and shown["warm"] == {}
+    assert training(stage("ended", times, 4999.0, steps=5), NoQuery())["progress"]["done"]
+    begun = training(stage("begun", [], 1.0), NoQuery())
+    assert begun["progress"]["left"] is None and begun["step"] is None
+    assert training(stage("one", [100.0], 1.0), NoQuery())["progress"]["left"] is None
+
+
+def test_versions_of_the_weights_tell_what_search_did_with_them(tmp_path: Path) -> None:
+    make_run(tmp_path / "run", theorems=16, attempts=40)
+    run = Runs(tmp_path).get("run")
+    found = training(run, NoQuery())
+    assert [(each["version"], each["step"]) for each in found["versions"]] == [(4, 300), (3, 200), (2, 100), (1, 0)]
+    assert all(0 < each["proved"] < each["results"] and each["age"] >= 0 for each in found["versions"])
+    ages = [each["age"] for each in found["versions"]]
+    assert ages == sorted(ages)
+    store = Store(tmp_path / "run" / DATABASE)
+    for version in range(5, VERSIONS + 15):
+        store.add_weights(WeightsRow(version, version, "d", f"w-{version}"), 2e9)
+    store.close()
+    found = training(run, NoQuery())
+    assert (len(found["versions"]), found["all_versions"], found["versions"][0]["results"]) == (
+        VERSIONS,
+        VERSIONS + 14,
+        0,
+    )
+
+
+@pytest.mark.parametrize("kind", [Kind.EVALUATION, Kind.MESH])
+def test_a_run_without_training_has_no_curves(tmp_path: Path, kind: Kind) -> None:
+    write(tmp_path / "evaluation", outcomes({"t": 1}))
+    run = mesh() if kind is Kind.MESH else Runs(tmp_path).get("evaluation")
+    found = training(run, NoQuery())
+    assert (found["kind"], found["curves"], found["warm"], found["versions"]) == (kind, {}, {}, [])
