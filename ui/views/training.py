@@ -86,7 +86,7 @@ def _progress(about: About, points: Sequence[Point]) -> dict[str, Any]:
     lately = [point for point in points if point.time >= about.started][-PACE:]
     if step < about.steps and len(lately) > 1 and lately[-1].step > lately[0].step:
         left = (about.steps - step) * (lately[-1].time - lately[0].time) / (lately[-1].step - lately[0].step)
-    return msgspec.to_builtins(about) | {"left": left, "done": step >= about.steps}
+    return {**msgspec.to_builtins(about), "left": left, "done": step >= about.steps}
 
 
 def _weights(run: Run) -> tuple[int, list[dict[str, Any]]]:
