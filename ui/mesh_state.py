@@ -7,6 +7,8 @@ departed nodes, so the totals of the mesh never fall when a prover is killed.
 from __future__ import annotations
 
 import math
+import threading
+from array import array
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,6 +61,49 @@ EVALUATIONS = 2000
 LOGS_SHOWN = 400
 """Latest log records that the page shows."""
 
+REMEMBER_EVERY = 5.0
+"""Seconds between two samples of a node's values that are remembered."""
+
+SAMPLES = 300
+"""Most samples that are remembered of a node."""
+
+NAMES = 64
+"""Most values that are remembered of a node; ours have at most forty. So 1,000 nodes take at most 150 MB, and those of
+a real mesh some 50 MB."""
+
+DRIFT = 0.001
+"""Seconds by which the estimate of a clock is loosened at each heartbeat, so that a clock that was set is seen."""
+
+
+class Memory:
+    """The values of one node over time, thinned: the newest ones every few seconds, older ones less often. A thread may
+    read it."""
+
+    def __init__(self) -> None:
+        self._times = array("d")
+        self._values: dict[str, array[float]] = {}
+        self._lock = threading.Lock()
+
+    def add(self, time: float, values: dict[str, float]) -> None:
+        """Remember values, unless the latest ones are not old enough. `time`: Unix."""
+        if self._times and time - self._times[-1] < REMEMBER_EVERY:
+            return
+        with self._lock:
+            new = [name for name in values if name not in self._values]
+            for name in new[: max(0, NAMES - len(self._values))]:
+                self._values[name] = array("d", [math.nan] * len(self._times))
+            self._times.append(time)
+            for name, column in self._values.items():
+                column.append(values.get(name, math.nan))
+            if len(self._times) > SAMPLES:
+                for column in (self._times, *self._values.values()):
+                    del column[1:-1:2]
+
+    def read(self) -> tuple[list[float], dict[str, list[float]]]:
+        """Unix times, and the values at these times by name; NaN where a name had none."""
+        with self._lock:
+            return self._times.tolist(), {name: column.tolist() for name, column in self._values.items()}
+
 
 @dataclass
 class NodeView:
@@ -72,6 +117,12 @@ class NodeView:
     gone_since: float | None = None
     heard: float = 0.0
     """Unix time of the monitor's clock at the last heartbeat; 0: none was heard."""
+    ahead: float | None = None
+    """Seconds that its clock is ahead of the monitor's, by the heartbeat that was under way for the shortest time;
+    None: not known."""
+    error: LogRecord | None = None
+    """The last error that it has logged."""
+    memory: Memory = field(default_factory=Memory)
 
 
 class MeshState:
@@ -116,12 +167,19 @@ class MeshState:
         if node is None or node.gone_since is not None:
             return
         node.values, node.state = finite(heartbeat.values), heartbeat.state
-        node.heard = now
         node.seen = heartbeat.time if math.isfinite(heartbeat.time) else node.seen
+        if now:
+            # A heartbeat that was delayed makes the clock seem behind, so the largest difference counts.
+            ahead = node.seen - now
+            node.ahead = ahead if node.ahead is None else max(ahead, node.ahead - DRIFT)
+            node.memory.add(now, node.values)
+        node.heard = now
 
     def see_log(self, record: LogRecord) -> None:
         self.heard += 1
         self.logs.append(record)
+        if record.level == "error" and (node := self.nodes.get(record.node_id)) is not None:
+            node.error = record
 
     def see_proof(self, proof: ProofFound) -> bool:
         """Add a proof. Returns True if it is new: a restarted learner may announce a proof again."""

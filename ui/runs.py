@@ -20,10 +20,10 @@ from common import curves
 from common.curves import ABOUT, METRICS, About, Evaluated, Tail, read_about
 from common.files import NOT_JSON
 from common.output.command import UserError
-from common.protocol.messages import Point
+from common.protocol.messages import LogRecord, Point
 from common.records import readers, searches
 from common.watch import nodes, spans
-from common.watch.logs import LOGS
+from common.watch.logs import LOGS, LogFiles
 from common.watch.nodes import NodeFiles, NodeSample
 from ui.mesh_state import MeshState
 
@@ -111,6 +111,22 @@ class NodesSeries:
             return {node: list(samples) for node, samples in self._samples.items()}
 
 
+class Errors:
+    """The last error in the log of each node of a run; `read` takes what is new."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = LogFiles(folder / LOGS)
+        self._last: dict[str, LogRecord] = {}
+        self._lock = threading.Lock()
+
+    def read(self) -> dict[str, LogRecord]:
+        with self._lock:
+            for record in self._files.read(containing='"error"'):
+                if record.level == "error":
+                    self._last[record.node_id] = record
+            return dict(self._last)
+
+
 @dataclass
 class Run:
     """One run: its folder, and the mesh's state if the monitor watches it."""
@@ -124,6 +140,7 @@ class Run:
     """Whether the broker of the mesh answers."""
     _series: Series | None = field(default=None, init=False)
     _nodes: NodesSeries | None = field(default=None, init=False)
+    _errors: Errors | None = field(default=None, init=False)
 
     def path(self, file: str) -> Path:
         """A file of the run's folder, which may not exist. Raises NotHere without a folder."""
@@ -168,6 +185,15 @@ class Run:
         if self._nodes is None:
             self._nodes = NodesSeries(self.folder)
         return self._nodes.read()
+
+    def errors(self) -> dict[str, LogRecord]:
+        """The last error of each node: from the logs in its folder, else as the mesh has told it."""
+        if self.folder is None:
+            views = [] if self.mesh is None else list(self.mesh.nodes.values())
+            return {view.info.node_id: view.error for view in views if view.error is not None}
+        if self._errors is None:
+            self._errors = Errors(self.folder)
+        return self._errors.read()
 
     def summary(self) -> dict[str, Any] | None:
         """The content of summary.json; None while the run goes on, or if it is not readable."""

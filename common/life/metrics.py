@@ -76,6 +76,16 @@ class Metrics:
             look()
         return generate_latest(self.registry)
 
+    def find(self, name: str) -> MetricWrapperBase | None:
+        """A metric that was declared; None: it was not."""
+        return self._metrics.get(f"{PREFIX}{name}")
+
+    def values(self, name: str) -> dict[tuple[str, ...], float]:
+        """The values of a gauge by its labels; none if it was not declared."""
+        found = self.find(name)
+        samples = [] if found is None else [each for family in found.collect() for each in family.samples]
+        return {tuple(sample.labels.values()): sample.value for sample in samples}
+
     def _get(self, kind: type[M], name: str, help: str, labels: Sequence[str], **options: Any) -> M:
         name = name if name.startswith(PREFIX) else PREFIX + name
         metric = self._metrics.get(name)
@@ -158,3 +168,16 @@ def show_gpus(metrics: Metrics = METRICS) -> bool:
     followed: dict[str, Followed] = {}
     metrics.before_render.append(look)
     return bool(gpus)
+
+
+def gpu_values(metrics: Metrics = METRICS) -> dict[str, float]:
+    """Of the GPUs that `show_gpus` shows, for heartbeats, from 0 to 1: how busy the busiest is (`gpu_share`), and how
+    full the memory of the fullest (`gpu_memory_share`). Without GPUs: nothing. It asks the driver, in milliseconds."""
+    if metrics.find("gpu_busy_ratio") is None:
+        return {}
+    for look in metrics.before_render:
+        look()
+    busy, used, whole = (metrics.values(f"gpu_{name}") for name in ("busy_ratio", "memory_used_bytes", "memory_bytes"))
+    full = [used[gpu] / size for gpu, size in whole.items() if size and gpu in used]
+    shares = {"gpu_share": busy.values(), "gpu_memory_share": full}
+    return {name: round(max(of), 3) for name, of in shares.items() if of}

@@ -8,7 +8,7 @@ import time
 from common.bus import NODE_TTL, BusError
 from common.life.context import NodeContext
 from common.life.logging import Forwarder, tell_left_out
-from common.life.metrics import gauge, histogram
+from common.life.metrics import gauge, gpu_values, histogram
 from common.protocol import subjects
 from common.protocol.messages import Spans
 from common.watch.diagnosis import Watchdog
@@ -47,9 +47,29 @@ async def measure_lag(ctx: NodeContext) -> None:
                 worst, window = 0.0, now + HEARTBEAT_SECONDS
 
 
+class Process:
+    """What this process takes of its machine."""
+
+    def __init__(self) -> None:
+        import psutil
+
+        self._process = psutil.Process()
+        self._spent, self._asked = time.process_time(), time.monotonic()
+
+    def values(self) -> dict[str, float]:
+        """For a heartbeat: `cpu_share`, the processor time per second since the last call (1 is one core), and
+        `memory_mb`, its resident memory. Without those of its children, such as Lean."""
+        spent, now = time.process_time(), time.monotonic()
+        share = (spent - self._spent) / max(now - self._asked, 1e-3)
+        self._spent, self._asked = spent, now
+        return {"cpu_share": round(share, 3), "memory_mb": round(self._process.memory_info().rss / 1e6, 1)}
+
+
 async def beat(ctx: NodeContext) -> None:
     """Send a heartbeat every second, and watch the connection."""
+    process = Process()
     while True:
+        ctx.report(**process.values(), **gpu_values(ctx.metrics))
         ctx.health("broker", None if ctx.bus.connected else "the broker is away; reconnecting")
         troubles = [f"{what}: {reason}" for what, reason in ctx.bus.troubles.items()]
         ctx.health("queues", "; ".join(troubles) or None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -24,6 +24,21 @@ EVERY_SECONDS = 5.0
 
 BYTES_PER_SECOND = 4000
 """What all lines together may take. With 1,000 nodes, each has a line about every two minutes."""
+
+
+DOES = {
+    "prover": ("searches", "searches_max", "expansions"),
+    "lean-proxy": ("workers", "queue", "verify_queue"),
+    "inference": ("queue", "paused", "weights"),
+    "learner": ("attempts_outstanding", "results", "train_steps", "solve_rate"),
+    "broker": ("attempts_waiting", "results_waiting", "connections"),
+}
+"""The most telling values of heartbeats, by role."""
+
+
+def does(role: str, values: Mapping[str, float]) -> dict[str, float]:
+    """The most telling values of a node's heartbeat, as far as it has them."""
+    return {name: values[name] for name in DOES.get(role, ()) if name in values}
 
 
 class NodeSample(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from common.life.metrics import Followed, Metrics, show_gpus
+from common.life.metrics import Followed, Metrics, gpu_values, show_gpus
 from tests import prometheus
 
 
@@ -119,6 +119,8 @@ def test_gpus_are_shown_in_base_units_and_what_one_does_not_tell_is_left_out(mon
         assert f"proofmesh_gpu_{line}" in text
     assert 'proofmesh_gpu_energy_joules_total{gpu="1"} 5000.0' in text and 'busy_ratio{gpu="1"}' not in text
     assert prometheus.problems(text) == []
+    assert gpu_values(metrics) == {"gpu_share": 0.37, "gpu_memory_share": round(3 / 80, 3)}
+    assert gpu_values(Metrics()) == {}
 
 
 def test_a_machine_without_nvml_shows_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

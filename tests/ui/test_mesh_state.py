@@ -1,5 +1,7 @@
 """The monitor's fold of telemetry: totals, speeds, nodes that leave."""
 
+import itertools
+import math
 import time
 from dataclasses import fields
 
@@ -7,7 +9,7 @@ import msgspec
 import pytest
 
 from common.lean import OutcomeKind, outcome_values
-from common.protocol.messages import BrokerFacts, Heartbeat, NodeInfo, Point, ProofFound
+from common.protocol.messages import BrokerFacts, Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 from common.records.lately import Fault, Lately
 from common.records.rows import Parts
 from tests.ui.monitors import mesh
@@ -153,3 +155,43 @@ def test_the_evaluation_of_an_older_learner_has_its_rate_alone() -> None:
     found = evaluation_of(Point(time=1.0, step=5, values={"eval_solve_rate": 0.25}))
     assert found is not None and found["rate"] == 0.25 and found["statements"] is None
     assert evaluation_of(Point(time=1.0, step=5, values={"solve_rate": 0.25})) is None
+
+
+def test_the_values_of_a_node_are_remembered_in_bounded_memory() -> None:
+    state = MeshState()
+    state.see_registry([info("a")], 0)
+    for second in range(1, 20_000):
+        state.see_heartbeat(beat("a", second, expansions=second, **({"late": 1.0} if second > 15_000 else {})), second)
+    times, values = state.nodes["a"].memory.read()
+    assert len(times) <= mesh_state.SAMPLES and times[0] == 1 and times[-1] > 19_990
+    assert all(later - earlier >= mesh_state.REMEMBER_EVERY for earlier, later in itertools.pairwise(times))
+    assert values["expansions"] == times
+    assert [math.isnan(value) for value in values["late"]] == [time <= 15_000 for time in times]
+
+
+def test_a_node_that_makes_up_names_fills_no_memory() -> None:
+    state = MeshState()
+    state.see_registry([info("a")], 0)
+    for number in range(100):
+        state.see_heartbeat(beat("a", 1, **{f"name_{number}_{n}": 1.0 for n in range(10)}), 1 + 10 * number)
+    assert len(state.nodes["a"].memory.read()[1]) == mesh_state.NAMES
+
+
+def test_a_clock_is_told_by_the_heartbeat_that_was_fastest() -> None:
+    state = MeshState()
+    state.see_registry([info("a")], 0)
+    assert state.nodes["a"].ahead is None
+    for now, delay in ((100.0, 0.4), (101.0, 0.002), (102.0, 3.0)):
+        state.see_heartbeat(beat("a", now - delay + 60), now)
+    assert state.nodes["a"].ahead == pytest.approx(60, abs=0.01)
+
+
+def test_the_last_error_of_a_node_outlives_the_log_of_others() -> None:
+    state = MeshState(logs=2)
+    state.see_registry([info("a"), info("b")], 0)
+    for node, level, event in (("a", "error", "broke"), ("a", "info", "works"), ("nobody", "error", "?")):
+        state.see_log(LogRecord(node_id=node, role="prover", time=1.0, level=level, event=event))
+    for _ in range(5):
+        state.see_log(LogRecord(node_id="b", role="prover", time=1.0, level="info", event="noise"))
+    error = state.nodes["a"].error
+    assert error is not None and error.event == "broke" and state.nodes["b"].error is None

@@ -20,6 +20,7 @@ from common.output.words import duration, percent
 from common.records.lately import SILENT_SECONDS, Cause, Fault, Lately, cause
 from common.records.rows import PARTS
 from common.report.table import Cell, Table, Tone, right
+from common.watch.nodes import does
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -35,14 +36,6 @@ FIRST_LOOK = 2.5
 """Seconds until every node has sent a heartbeat, and there are speeds."""
 
 TONES: dict[str, Tone] = {"unhealthy": "bad", "gone": "bad", "draining": "warn", "starting": "warn"}
-
-DOES = {
-    "prover": ("searches", "searches_max", "expansions"),
-    "lean-proxy": ("workers", "queue", "verify_queue"),
-    "inference": ("queue", "paused", "weights"),
-    "learner": ("attempts_outstanding", "results", "train_steps", "solve_rate"),
-}
-"""Values of heartbeats to show, by role."""
 
 
 @dataclass
@@ -176,7 +169,7 @@ class Watched:
                 each.state,
                 each.info.host,
                 max(0.0, now - each.info.started),
-                {name: each.values[name] for name in DOES.get(each.info.role, ()) if name in each.values},
+                does(each.info.role, each.values),
                 each.info.problems,
             )
             for each in order
@@ -221,11 +214,11 @@ def drawn(look: Look) -> Group:
 def _nodes(rows: Sequence[NodeRow]) -> Table:
     table = Table(("node", "state", "host", "up", "does"), framed=False)
     for each in rows:
-        does = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in each.does.items())
+        doing = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in each.does.items())
         problem = "; ".join(each.problems.values())
         name = each.id.rpartition("-")[0] or each.id  # without the fingerprint of its key
         state = Cell(each.state, TONES.get(each.state, "good"))
-        table.add(name, state, each.host, duration(each.up), problem or does)
+        table.add(name, state, each.host, duration(each.up), problem or doing)
     return table
 
 
