@@ -73,11 +73,19 @@ def listed() -> list[Listed]:
 
 
 def addresses(run: Path, most: int = 1) -> Iterator[tuple[str, str]]:
-    """The name and the path of every page about a learner's run, of those about one thing `most` times."""
+    """The name and the path of every page about a learner's run, of those about one thing `most` times, those first
+    that have most to show."""
     with readers.reading(run / readers.DATABASE) as db:
         found = {
-            "theorem": db.execute("SELECT theorem_id FROM theorems ORDER BY theorem_id").fetchall(),
-            "attempt": db.execute("SELECT attempt_id FROM attempts ORDER BY number").fetchall(),
+            "theorem": db.execute(
+                "SELECT theorems.theorem_id FROM theorems LEFT JOIN attempts USING (theorem_id)"
+                " LEFT JOIN proofs USING (attempt_id)"
+                " GROUP BY 1 ORDER BY COUNT(proof_id) > 0 DESC, COUNT(number) DESC, 1"
+            ).fetchall(),
+            "attempt": db.execute(
+                "SELECT attempt_id FROM attempts LEFT JOIN results USING (attempt_id)"
+                " ORDER BY outcome = 'proved' DESC, lean_attempts DESC, number"
+            ).fetchall(),
         }
     found["node"] = [(each,) for each in sorted({sample.node for sample in NodeFiles(run).read()})]
     with readers.reading(run / searches.FILE) as db:

@@ -35,8 +35,9 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def windows(browser: Browser) -> AsyncIterator[Windows]:
-    """Opens pages. The test fails if a browser reports a fault that is not in `windows.faults.expect(...)`."""
+async def windows(browser: Browser, serve: Serve) -> AsyncIterator[Windows]:
+    """Opens pages. The test fails if a browser reports a fault that is not in `windows.faults.expect(...)`. They are
+    closed before the monitors that they show."""
     windows = Windows(browser)
     yield windows
     await windows.close()

@@ -62,12 +62,15 @@ export function lineChart(spec) {
     });
   }
 
+  /** Whether no line has a value of x between two whole numbers: then the axis has none, either. */
+  const whole = () => lines.every((line) => line.points.every(([x]) => Number.isInteger(x)));
+
   function scales() {
     const axis = (/** @type {string} */ title) => ({ title: { display: Boolean(title), text: title, color: css("--quiet") },
       grid: { color: css("--line") }, border: { color: css("--line") }, ticks: { color: css("--quiet"), maxTicksLimit: 8, maxRotation: 0, autoSkipPadding: 12 } });
     const x = axis(spec.xLabel ?? ""), y = axis(spec.yLabel ?? "");
     return {
-      x: { ...x, type: spec.x === "log" ? "logarithmic" : "linear", bounds: "data", ticks: { ...x.ticks, includeBounds: false, callback: (/** @type {number} */ v) => shownX(v) } },
+      x: { ...x, type: spec.x === "log" ? "logarithmic" : "linear", bounds: "data", ticks: { ...x.ticks, includeBounds: false, precision: whole() ? 0 : undefined, callback: (/** @type {number} */ v) => shownX(v) } },
       y: { ...y, type: spec.log ? "logarithmic" : "linear", beginAtZero: spec.zero ?? false, ...(spec.share ? { min: 0, suggestedMax: 0.1 } : {}),
         ticks: { ...y.ticks, callback: (/** @type {number} */ v) => shownY(v) } },
     };
