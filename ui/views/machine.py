@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 import msgspec
 
 from common.protocol.messages import LogRecord
+from common.watch.logs import LOGS, LogFiles
 from common.watch.nodes import NodeSample, does
-from ui.mesh_state import NodeView, troubles
-from ui.runs import Run
+from ui.mesh_state import COUNTERS, NodeView, troubles
+from ui.runs import NotHere, Run
 from ui.views import View
 
 HEARD_WELL = 3.0
@@ -199,4 +202,143 @@ def _short(row: NodeRow) -> NodeRow:
     return msgspec.structs.replace(row, **cut)
 
 
-VIEWS: dict[str, View] = {"nodes": View(NodesQuery, nodes)}
+# --- one node ---------------------------------------------------------------------------------------------------------
+
+LOG_RECORDS = 50
+"""Latest records of a node's log that its page shows."""
+
+LOG_BYTES = 64 * 1024
+"""How far back each log of a run is read for them."""
+
+LONGEST_TEXT, LONGEST_LIST = 2000, 40
+"""Most characters of a text, and things in a list, that a node says and its page shows."""
+
+POINTS = 300
+"""Most points of a curve."""
+
+
+class NodeQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which node."""
+
+    id: str
+
+
+def node(run: Run, query: NodeQuery) -> dict[str, Any]:
+    """All that is known of a node but its curves. Raises NotHere."""
+    error = run.errors().get(query.id)
+    view = run.mesh.nodes.get(query.id) if run.mesh is not None else None
+    history = run.node_history().get(query.id)
+    if view is not None:
+        now, info = time.time(), view.info
+        return {
+            "row": _of_mesh(view, now, error),
+            "live": True,
+            "why": troubles(view, now),
+            "problems": _bounded(info.problems),
+            "facts": _bounded(msgspec.to_builtins(info.facts)) if info.facts is not None else {},
+            "about": {"version": info.version, "pid": info.pid, "metrics": info.metrics_url, "capacity": info.capacity},
+            "values": dict(list(view.values.items())[:200]),
+            "log": _log(run, query.id),
+        }
+    if not history:
+        raise NotHere(f"run {run.name} has no node {query.id}; nodes that a mesh has lost long ago are not kept here")
+    last = history[-1]
+    end = max(samples[-1].time for samples in run.node_history().values())
+    row = _of_files(history, end, error)
+    return {
+        "row": row,
+        "live": False,
+        "why": [row.why] if row.why else [],
+        "problems": {},
+        "facts": {},
+        "about": {},
+        "values": dict(list(last.values.items())[:200]),
+        "log": _log(run, query.id),
+    }
+
+
+def _bounded(value: Any) -> Any:
+    """What a node says, small enough for a page whatever it says."""
+    if isinstance(value, str):
+        return value[:LONGEST_TEXT]
+    if isinstance(value, Mapping):
+        return {str(key)[:LONGEST_LINE]: _bounded(each) for key, each in list(value.items())[:LONGEST_LIST]}
+    if isinstance(value, (list, tuple)):
+        return [_bounded(each) for each in value[:LONGEST_LIST]]
+    return value
+
+
+def _log(run: Run, node_id: str) -> list[dict[str, Any]]:
+    """The latest records of a node's log, the newest first."""
+    if run.folder is not None:
+        found: Any = LogFiles(run.folder / LOGS, last_bytes=LOG_BYTES).read(containing=node_id)
+    else:
+        found = [] if run.mesh is None else list(run.mesh.logs)
+    latest = deque((record for record in found if record.node_id == node_id), maxlen=LOG_RECORDS)
+    return [
+        {
+            "time": each.time,
+            "level": each.level,
+            "event": each.event[:LONGEST_TEXT],
+            "fields": {name: text[:LONGEST_LINE] for name, text in list(each.fields.items())[:12]},
+        }
+        for each in reversed(latest)
+    ]
+
+
+class CourseQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which node, and which of its values: names with commas; empty: what every node has."""
+
+    id: str
+    names: str = "cpu_share,memory_mb,loop_lag_ms"
+
+
+def node_course(run: Run, query: CourseQuery) -> dict[str, Any]:
+    """The values of a node over time: of its whole life from the run's files, else since the monitor listens. What only
+    counts up is given per second (`rates` names it)."""
+    times, role, columns = _remembered(run, query.id)
+    names = list(dict.fromkeys(name for name in query.names.split(",") if name))[:20]
+    every = max(1, -(-len(times) // POINTS))
+    counters = set(COUNTERS.get(role, ()))
+    shown = {name: columns.get(name, [math.nan] * len(times)) for name in names}
+    rates = [name for name in names if name in counters]
+    kept = times[::every]
+    return {
+        "time": kept,
+        "values": {
+            name: _per_second(kept, values[::every]) if name in counters else values[::every]
+            for name, values in shown.items()
+        },
+        "rates": rates,
+        "names": sorted(columns)[:200],
+    }
+
+
+def _remembered(run: Run, node_id: str) -> tuple[list[float], str, dict[str, list[float]]]:
+    """Unix times, the role, and the values at these times by name."""
+    samples = run.node_history().get(node_id)
+    if samples:
+        names = {name for each in samples for name in each.values}
+        columns = {name: [each.values.get(name, math.nan) for each in samples] for name in names}
+        return [each.time for each in samples], samples[-1].role, columns
+    view = run.mesh.nodes.get(node_id) if run.mesh is not None else None
+    if view is None:
+        raise NotHere(f"run {run.name} has no node {node_id}")
+    times, columns = view.memory.read()
+    return times, view.info.role, columns
+
+
+def _per_second(times: Sequence[float], totals: Sequence[float]) -> list[float]:
+    """How fast a total grew up to each time; NaN at first, and where it began again."""
+    found = [math.nan] if times else []
+    for (before, less), (now, more) in pairwise(zip(times, totals, strict=True)):
+        grown = more - less
+        found.append(grown / (now - before) if now > before and grown >= 0 else math.nan)
+    return found
+
+
+VIEWS: dict[str, View] = {
+    "nodes": View(NodesQuery, nodes),
+    "node": View(NodeQuery, node),
+    "node_course": View(CourseQuery, node_course),
+}
