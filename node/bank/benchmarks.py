@@ -87,8 +87,8 @@ class Benchmark:
 
 
 def load_benchmark(spec: str, *, data: Sequence[Path] = (), revision: str = "") -> Benchmark:
-    """Read a benchmark: `pocket[:SPLIT]`, `witness[:SPLIT]`, `textbook`, `bank:FOLDER[:SPLIT]`, `NAME[:SPLIT]` of a
-    known data set, or `FILE[,FILE]`.
+    """Read a benchmark: `pocket[:SPLIT]`, `witness[:SPLIT]`, `words[:SPLIT]`, `textbook`, `bank:FOLDER[:SPLIT]`,
+    `NAME[:SPLIT]` of a known data set, or `FILE[,FILE]`.
 
     The default of SPLIT is `test`, and for a bank with statements in one split only, this one. `data`: folders with
     local copies of data sets. `revision`: revision of the hub's copy. It needs no Lean: `check_lean` asks
