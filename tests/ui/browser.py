@@ -131,17 +131,26 @@ async def flaws(page: Page) -> list[str]:
     return found
 
 
+def told(found: dict[str, list[str]]) -> str:
+    """What is wrong with some pages, in words."""
+    return "\n".join(f"{path}: {flaw}" for path, wrong in found.items() for flaw in wrong)
+
+
 _FLAWS = r"""() => {
     const found = [], root = document.documentElement, width = root.clientWidth;
-    const cut = (each) => {
+    const cut = (each) => { // whether something between it and the window scrolls or cuts it
         for (let up = each.parentElement; up && up !== document.body; up = up.parentElement) {
-            if (getComputedStyle(up).overflowX !== "visible") return true; // it scrolls or cuts by itself
+            if (getComputedStyle(up).overflowX !== "visible") return true;
         }
         return false;
     };
     if (root.scrollWidth > width) {
         const wide = [...document.querySelectorAll("body *")]
             .filter((each) => each.getBoundingClientRect().right > width + 1 && !cut(each)).slice(0, 3);
+        if (!wide.length) { // what an element contains may be wider than itself
+            const over = (each) => each.getBoundingClientRect().left + each.scrollWidth > width + 1;
+            wide.push(...[...document.querySelectorAll("main *")].filter((each) => over(each) && !cut(each)).slice(-3));
+        }
         const names = wide.map((each) => `<${each.tagName} class=${each.className}> ${each.textContent.slice(0, 60)}`);
         found.push(`${root.scrollWidth} pixels wide in a window of ${width}: ${names.join(" | ")}`);
     }
