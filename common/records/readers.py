@@ -801,6 +801,35 @@ def _attempts(database: sqlite3.Connection, numbers: list[int]) -> list[AttemptR
     return [AttemptRecord(*(*row[:own], Parts(*row[own:]) if row[-1] is not None else None)) for row in rows]
 
 
+@dataclass(frozen=True)
+class EvaluatedStatement:
+    """A statement of a run's evaluation, with its latest attempt."""
+
+    theorem_id: str
+    family: str
+    level: int
+    attempt_id: str
+    outcome: str
+    """`outstanding` without a result."""
+    simulations: int | None
+    seconds: float | None
+    message: str
+
+
+def evaluated_statements(path: Path, label: str) -> list[EvaluatedStatement]:
+    """The statements of the evaluation with this label, by name; none if there is no such evaluation. Raises
+    UnreadableRecords."""
+    with reading(path) as database:
+        rows = database.execute(
+            "SELECT theorem_id, family, level, attempt_id, COALESCE(outcome, 'outstanding'), results.simulations,"
+            " seconds, COALESCE(message, ''), MAX(number) FROM evaluations JOIN attempts USING (evaluation_id)"
+            " JOIN theorems USING (theorem_id) LEFT JOIN results USING (attempt_id) WHERE label = ?"
+            " GROUP BY theorem_id ORDER BY theorem_id",
+            (label,),
+        ).fetchall()
+    return [EvaluatedStatement(*row[:-1]) for row in rows]
+
+
 def read_statement(path: Path, theorem_id: str) -> Theorem:
     """A theorem of the run, without its place in a file. Raises UnreadableRecords."""
     with reading(path) as database:
