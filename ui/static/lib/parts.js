@@ -31,7 +31,7 @@ export const empty = (...words) => h("p", { class: "quiet empty" }, ...words);
 
 /** A state as a coloured dot with its name. @param {string} state */
 export function dot(state) {
-  const tone = { running: "good", proved: "good", disproved: "good", refused: "bad", ok: "good", unhealthy: "bad", gone: "bad", rejected: "bad", error: "bad",
+  const tone = { running: "good", proved: "good", solved: "good", unsolved: "warn", disproved: "good", refused: "bad", ok: "good", unhealthy: "bad", gone: "bad", rejected: "bad", error: "bad",
     draining: "warn", starting: "warn", paused: "warn", failed: "warn", outstanding: "warn" }[state] ?? "";
   return h("span", { class: `dot ${tone}` }, shortened(state, 40));
 }
