@@ -26,7 +26,8 @@ from common.output.command import UserError
 from common.settings import WebSettings
 from ui.control import HEADER, Control, Question, Submission
 from ui.runs import NotHere, Run, Runs
-from ui.views import BadQuery, View, all_views, asked
+from ui.views import BadQuery, View, all_views, asked, decoded
+from ui.views.listing import Listing, ListQuery
 
 Body = TypeVar("Body", Question, Submission)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -61,6 +62,7 @@ class Monitor:
         self.control = control
         self._access = access or Access(WebSettings())
         self._views = all_views()
+        self._listing = Listing(runs)
         self._files = _Files()
         self._ticks: dict[str, tuple[float, bytes]] = {}
         self._pages: set[asyncio.Event] = set()
@@ -128,10 +130,9 @@ class Monitor:
             return _json({"run": None, "runs": await asyncio.to_thread(self.runs.names)})
         return _json(self._tick_content(watched))
 
-    async def _list(self, _: web.Request) -> web.StreamResponse:
-        from ui.views.listing import listing
-
-        return _json(await asyncio.to_thread(listing, self.runs))
+    async def _list(self, request: web.Request) -> web.StreamResponse:
+        query = decoded(ListQuery, dict(request.query))
+        return _json(await asyncio.to_thread(self._listing.answer, query))
 
     async def _view(self, request: web.Request) -> web.StreamResponse:
         view = self._views.get(request.match_info["view"])

@@ -168,7 +168,10 @@ let heard = 0;
 
 /** @param {string} run */
 function listen(run) {
-  if (run === listening) return;
+  if (run === listening) {
+    showState();
+    return;
+  }
   events?.close();
   [events, listening, tick] = [null, run, null];
   showState();

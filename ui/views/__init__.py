@@ -7,12 +7,14 @@ in a thread and answers with what it returns, as JSON: numbers that are not fini
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from common.output.command import UserError
 from ui.runs import Run
+
+Query = TypeVar("Query", bound=msgspec.Struct)
 
 
 class NoQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,12 +34,17 @@ class BadQuery(UserError, ValueError):
     """A parameter that the view does not have, or a wrong value."""
 
 
-def asked(view: View, parameters: dict[str, str]) -> msgspec.Struct:
+def decoded(query: type[Query], parameters: dict[str, str]) -> Query:
     """The query of a request. Raises BadQuery."""
     try:
-        return msgspec.convert(parameters, view.query, strict=False)
+        return msgspec.convert(parameters, query, strict=False)
     except msgspec.ValidationError as error:
         raise BadQuery(f"{error}") from error
+
+
+def asked(view: View, parameters: dict[str, str]) -> msgspec.Struct:
+    """The query of a request to a view. Raises BadQuery."""
+    return decoded(view.query, parameters)
 
 
 def all_views() -> dict[str, View]:

@@ -1,21 +1,170 @@
-"""The list of all runs, for the page that compares them."""
+"""The list of all runs, and what those that are compared have reached: their curves, results and settings."""
 
 from __future__ import annotations
 
-from typing import Any
+import time
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
-from ui.runs import NotHere, Runs
+import msgspec
+
+from common.config import without_secrets
+from common.records import readers
+from common.records.readers import UnreadableRecords
+from ui.runs import Kind, NotHere, Run, Runs
+from ui.views.learning import share
+
+RUNNING_SECONDS = 60.0
+"""A run whose files have changed within this time is taken for running."""
+
+MOST_RUNS = 2000
+MOST_COMPARED = 8
+
+CONFIGURATION = ("config.toml", "mesh.toml")
+"""The first of these that a folder has is its configuration."""
+
+RESULTS = ("solved_before", "solved_after", "test_total", "difference", "proofs_verified", "attempts", "train_steps")
+"""Numbers of summary.json that are compared."""
 
 
-def listing(runs: Runs) -> list[dict[str, Any]]:
-    """Each run in short: name, kind, whether a mesh is watched, whether it has ended."""
-    found = []
-    for name in runs.names():
+class ListQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much of each run."""
+
+    short: int = 0
+    """1: names, kinds and states only."""
+    compare: Annotated[str, msgspec.Meta(max_length=2000)] = ""
+    """Names with commas: curves, results and settings of these."""
+
+
+class _Known(NamedTuple):
+    """What was read of a run when its files had this version."""
+
+    version: str
+    row: dict[str, Any]
+
+
+class Listing:
+    """The list of all runs; a run whose files have not changed is not read again."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+        self._known: dict[str, _Known] = {}
+
+    def answer(self, query: ListQuery) -> dict[str, Any] | list[dict[str, Any]]:
+        """The rows of all runs, the watched one first, then the one that changed last; with `compare` an object."""
+        rows = []
+        for name in self._runs.names()[:MOST_RUNS]:
+            try:
+                run = self._runs.get(name)
+            except NotHere:  # removed a moment ago
+                continue
+            rows.append(_short(run) if query.short else self._row(run))
+        if query.short or not query.compare:
+            return rows
+        names = list(dict.fromkeys(query.compare.split(",")))[:MOST_COMPARED]
+        chosen = [self._runs.get(name) for name in names if name]
+        return {"runs": rows, "compared": [_compared(run) for run in chosen], "settings": _settings(chosen)}
+
+    def _row(self, run: Run) -> dict[str, Any]:
+        version = " ".join(run.versions().values()) if run.mesh is None else str(time.time())
+        known = self._known.get(run.name)
+        if known is None or known.version != version:
+            known = self._known[run.name] = _Known(version, _content(run))
+        changed = known.row["changed"]
+        state = "live" if run.mesh is not None else "finished" if known.row["finished"] else "stopped"
+        if state == "stopped" and changed and time.time() - changed < RUNNING_SECONDS:
+            state = "running"
+        return known.row | _short(run) | {"state": state}
+
+
+def _short(run: Run) -> dict[str, Any]:
+    return {"name": run.name, "kind": run.kind, "live": run.mesh is not None}
+
+
+def _content(run: Run) -> dict[str, Any]:
+    """What a row says of a run, as far as its files are readable."""
+    points, summary = run.points(), run.summary()
+    times = [point.time for point in points]
+    try:
+        evaluations = run.evaluations()
+    except NotHere:
+        evaluations = []
+    first, last = (evaluations[0], evaluations[-1]) if evaluations else (None, None)
+    about = run.about()
+    return {
+        "finished": summary is not None or (about is not None and bool(points) and points[-1].step >= about.steps),
+        "started": min(times, default=None),
+        "changed": max(times, default=None),
+        "steps": points[-1].step if points else None,
+        "stage": about.stage if about is not None else "",
+        "proofs": _proofs(run),
+        "before": _solved(first) if first is not last else None,
+        "after": _solved(last),
+    }
+
+
+def _proofs(run: Run) -> int | None:
+    if run.folder is None or run.kind is not Kind.LEARNER:
+        return None
+    try:
+        with readers.reading(run.records) as db:
+            return int(db.execute("SELECT COUNT(*) FROM proofs").fetchone()[0])
+    except (UnreadableRecords, NotHere):
+        return None
+
+
+def _solved(evaluation: dict[str, Any] | None) -> Any:
+    if evaluation is None or not evaluation.get("statements"):
+        return None
+    return share(int(evaluation["solved"] or 0), int(evaluation["statements"]) - int(evaluation["undecided"] or 0))
+
+
+def _compared(run: Run) -> dict[str, Any]:
+    """The curves of a run, and the numbers of its summary."""
+    points = run.points()
+    names = sorted({name for point in points for name in point.values})
+    summary = run.summary() or {}
+    begin = points[0].time if points else 0.0
+    return {
+        "name": run.name,
+        "step": [point.step for point in points],
+        "seconds": [point.time - begin for point in points],
+        "values": {name: [point.values.get(name) for point in points] for name in names},
+        "evaluations": [
+            {"step": each["step"], "seconds": each["time"] - begin, "share": _solved(each)}
+            for each in run.evaluations()
+        ],
+        "results": {name: summary[name] for name in RESULTS if isinstance(summary.get(name), int | float)},
+    }
+
+
+def _settings(runs: list[Run]) -> list[dict[str, Any]]:
+    """The settings in which these runs differ, one row each; a value that a run does not have is null."""
+    flat = [_flat("", _configuration(run.folder)) for run in runs]
+    keys = sorted({key for each in flat for key in each})
+    return [
+        {"name": key, "values": [each.get(key) for each in flat]}
+        for key in keys
+        if len({repr(each.get(key)) for each in flat}) > 1
+    ]
+
+
+def _configuration(folder: Path | None) -> dict[str, Any]:
+    for name in CONFIGURATION if folder is not None else ():
+        assert folder is not None
         try:
-            run = runs.get(name)
-        except NotHere:  # removed a moment ago
+            return without_secrets(tomllib.loads((folder / name).read_text(encoding="utf-8")))
+        except (OSError, ValueError):
             continue
-        found.append(
-            {"name": name, "kind": run.kind, "live": run.mesh is not None, "finished": run.summary() is not None}
-        )
+    return {}
+
+
+def _flat(prefix: str, content: dict[str, Any]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, value in content.items():
+        if isinstance(value, dict):
+            found |= _flat(f"{prefix}{key}.", value)
+        else:
+            found[prefix + key] = f"{value}"
     return found

@@ -1,0 +1,103 @@
+"""The list of runs, and runs and evaluations compared."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from common import curves
+from common.curves import METRICS, About, encode_line, write_about
+from common.records.readers import DATABASE
+from common.records.store import Store
+from tests.node.learner.builders import FAILED, PROVED, planned, result, row
+from tests.ui.monitors import evaluated, make_run, mesh
+from ui.runs import NotHere, Runs
+from ui.views.evaluating import EvaluationsQuery, Statement, compared, evaluations
+from ui.views.learning import verdict_of
+from ui.views.listing import Listing, ListQuery
+
+
+def test_each_run_says_what_it_reached_and_is_read_again_only_when_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(tmp_path / "learned").close()
+    with (tmp_path / "learned" / curves.EVALUATIONS).open("ab") as file:
+        file.write(curves.evaluation_line(evaluated("after", solved=3)))
+    trained = tmp_path / "trained"
+    trained.mkdir()
+    write_about(trained, About(stage="sft", steps=2))
+    (trained / METRICS).write_bytes(encode_line(time.time(), 1, {"loss": 1.0}))
+    listing = Listing(Runs(tmp_path, mesh("live")))
+    rows = listing.answer(ListQuery())
+    assert isinstance(rows, list)
+    by_name = {each["name"]: each for each in rows}
+    assert rows[0]["name"] == "live" and by_name["live"]["state"] == "live"
+    learned = by_name["learned"]
+    assert (learned["state"], learned["proofs"], learned["before"].solved, learned["after"].solved) == (
+        "stopped",
+        1,
+        1,
+        3,
+    )
+    assert (by_name["trained"]["state"], by_name["trained"]["stage"]) == ("running", "sft")
+    monkeypatch.setattr("ui.views.listing._content", pytest.fail)
+    short = listing.answer(ListQuery(short=1))
+    assert {each["name"] for each in short} == {"live", "learned", "trained"}
+    assert listing._row(listing._runs.get("learned"))["proofs"] == 1
+
+
+def test_runs_are_compared_by_curves_results_and_the_settings_in_which_they_differ(tmp_path: Path) -> None:
+    for name, rate in (("one", 0.1), ("two", 0.2)):
+        make_run(tmp_path / name).close()
+        text = f'[bus]\npassword = "secret-{name}"\n[learner.trainer]\nrate = {rate}\nbatch = 64\n'
+        (tmp_path / name / "config.toml").write_text(text)
+        (tmp_path / name / "summary.json").write_text(json.dumps({"solved_after": 3, "kind": "rl"}))
+    listing = Listing(Runs(tmp_path))
+    found = listing.answer(ListQuery(compare="one,two,one"))
+    assert isinstance(found, dict)
+    assert [each["name"] for each in found["compared"]] == ["one", "two"]
+    assert found["settings"] == [{"name": "learner.trainer.rate", "values": ["0.1", "0.2"]}]
+    assert found["compared"][0]["results"] == {"solved_after": 3}
+    assert found["compared"][0]["values"] == {"loss": [2.0]}
+    with pytest.raises(NotHere):
+        listing.answer(ListQuery(compare="one,absent"))
+
+
+def statement(name: str, outcome: str) -> Statement:
+    return Statement(theorem=name, family="f", level=1, outcome=outcome)
+
+
+def test_two_evaluations_differ_over_what_both_have_decided() -> None:
+    first = [
+        statement("a", "solved"),
+        statement("b", "unsolved"),
+        statement("c", "unsolved"),
+        statement("d", "undecided"),
+    ]
+    second = [statement(name, "solved") for name in "bcd"] + [statement("a", "unsolved"), statement("e", "solved")]
+    found = compared(first, second)
+    assert found["statements"] == 3 and found["difference"] == pytest.approx(1 / 3)
+    assert [each.theorem for each in found["won"]] == ["b", "c"] and [each.theorem for each in found["lost"]] == ["a"]
+    assert found["p"] == pytest.approx(1.0) and found["low"] < 0 < found["high"]
+
+
+def test_the_statements_of_an_evaluation_come_from_the_records_with_their_last_attempts(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    make_run(folder).close()
+    store = Store(folder / DATABASE)
+    store.add_theorems([row("v", "test"), row("w", "test")])
+    evaluation = store.begin_evaluation("step-7", 1, 16, 0.0)
+    for number, name, verdict in ((11, "v", FAILED), (12, "v", PROVED), (13, "w", None)):
+        attempt = planned(number, name, "eval", evaluation)
+        store.dispatch([attempt], 1.0)
+        if verdict is not None:
+            store.record(result(attempt.attempt), verdict, 2.0)
+    store.close()
+    run = Runs(tmp_path).get("run")
+    found = evaluations(run, EvaluationsQuery())
+    shown = [(each.theorem, each.outcome, each.attempt) for each in found["statements"]]
+    assert shown == [("v", "solved", "run-12"), ("w", "outstanding", "run-13")] and found["label"] == "step-7"
+    with pytest.raises(NotHere, match="no finished evaluation step-9"):
+        evaluations(run, EvaluationsQuery(label="step-9"))
+    assert evaluations(mesh(), EvaluationsQuery())["statements"] == [] and verdict_of(mesh()).fault == "none"
