@@ -778,7 +778,7 @@ def find_attempts(
             {**values, "limit": read, "offset": offset},
         ).fetchall()
         total = offset + len(numbers)
-        if whole and len(numbers) == read:
+        if (whole and len(numbers) == read) or (offset and not numbers):
             total = database.execute(f"SELECT COUNT(*) FROM attempts WHERE {where}", values).fetchone()[0]
         return _attempts(database, [number for (number,) in numbers[:limit]]), total
 
