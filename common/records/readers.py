@@ -258,6 +258,8 @@ class ReplayRow(NamedTuple):
     """Unix time."""
     found_at: int | None
     """Training step of the weights that found it; None: not known."""
+    outcome: str
+    """Of the attempt: if it is not `proved`, a transition is of the proof of a state inside its search."""
 
 
 _WEIGHTS_SINCE = 9
@@ -267,26 +269,48 @@ _STATES_SINCE = 11
 """Schema version from which there are states off proofs."""
 
 
-def replay_rows(path: Path) -> list[ReplayRow]:
-    """Everything that a replay buffer is made of, in the order of recording: transitions, then states off proofs.
-    Raises UnreadableRecords."""
+def replay_rows(path: Path, after: int = 0, states_after: int = 0) -> Iterator[ReplayRow]:
+    """Everything that a replay buffer is made of, in the order of recording: transitions with numbers above `after`,
+    then states off proofs with numbers above `states_after`. Raises UnreadableRecords."""
     with reading(path) as database:
         version: int = database.execute("PRAGMA user_version").fetchone()[0]
         if version < _WEIGHTS_SINCE:
             raise UnreadableRecords(f"{path}: an earlier version of proofmesh wrote it; resume the run once to upgrade")
         origin = (
-            "theorem_id, attempt_id, purpose, recorded, step FROM {} JOIN results USING (attempt_id)"
-            " JOIN attempts USING (attempt_id) LEFT JOIN weights ON version = weights_last ORDER BY 1"
+            "theorem_id, attempt_id, purpose, recorded, step, outcome FROM {0} JOIN results USING (attempt_id)"
+            " JOIN attempts USING (attempt_id) LEFT JOIN weights ON version = weights_last WHERE {0}.{1} > ?"
+            " ORDER BY {0}.{1}"
         )
+        yield from map(
+            ReplayRow._make,
+            database.execute(
+                "SELECT transition_id, state, tactic, remaining_steps, failed, weight,"
+                f" {origin.format('transitions', 'transition_id')}",
+                (after,),
+            ),
+        )
+        if version >= _STATES_SINCE:
+            yield from map(
+                ReplayRow._make,
+                database.execute(
+                    "SELECT -states_off_proof.number, state, '', remaining_steps, '[]', 1.0,"
+                    f" {origin.format('states_off_proof', 'number')}",
+                    (states_after,),
+                ),
+            )
+
+
+def replay_numbers(path: Path, text: str) -> set[int]:
+    """The numbers of the transitions whose state or tactic contains a text, and minus those of the states off proofs;
+    of a run's records, or of a file of supervised transitions. Raises UnreadableRecords."""
+    with reading(path) as database:
+        version: int = database.execute("PRAGMA user_version").fetchone()[0]
         rows = database.execute(
-            f"SELECT transition_id, state, tactic, remaining_steps, failed, weight, {origin.format('transitions')}"
+            "SELECT transition_id FROM transitions WHERE INSTR(state, ?) OR INSTR(tactic, ?)", (text, text)
         ).fetchall()
         if version >= _STATES_SINCE:
-            rows += database.execute(
-                "SELECT -states_off_proof.number, state, '', remaining_steps, '[]', 1.0,"
-                f" {origin.format('states_off_proof')} DESC"
-            ).fetchall()
-    return [ReplayRow(*row) for row in rows]
+            rows += database.execute("SELECT -number FROM states_off_proof WHERE INSTR(state, ?)", (text,)).fetchall()
+    return {row[0] for row in rows}
 
 
 class WeightsRecord(NamedTuple):
@@ -298,10 +322,6 @@ class WeightsRecord(NamedTuple):
     digest: str
     created: float
     """Unix time."""
-    results: int
-    """Attempts that ended with it."""
-    proved: int
-    """Of these."""
 
 
 def read_weights(path: Path, limit: int) -> tuple[int, list[WeightsRecord]]:
@@ -309,13 +329,21 @@ def read_weights(path: Path, limit: int) -> tuple[int, list[WeightsRecord]]:
     with reading(path) as database:
         total: int = database.execute("SELECT COUNT(*) FROM weights").fetchone()[0]
         rows = database.execute(
-            "WITH used AS (SELECT weights_last, COUNT(*) AS results, SUM(outcome = 'proved') AS proved FROM results"
-            "  GROUP BY weights_last)"
-            " SELECT version, step, digest, created, COALESCE(results, 0), COALESCE(proved, 0)"
-            " FROM weights LEFT JOIN used ON weights_last = version ORDER BY version DESC LIMIT ?",
-            (limit,),
+            "SELECT version, step, digest, created FROM weights ORDER BY version DESC LIMIT ?", (limit,)
         ).fetchall()
     return total, [WeightsRecord(*row) for row in rows]
+
+
+def results_by_weights(path: Path, after: int) -> tuple[int, list[tuple[int, int, int]]]:
+    """Of the results that were recorded after result number `after` (0: all): the number of the last one, and for each
+    version of the weights that searches ended with, how many ended and how many proved. Raises UnreadableRecords."""
+    with reading(path) as database:
+        rows = database.execute(
+            "SELECT weights_last, COUNT(*), SUM(outcome = 'proved'), MAX(rowid) FROM results WHERE rowid > ?"
+            " GROUP BY weights_last",
+            (after,),
+        ).fetchall()
+    return max([after, *(row[3] for row in rows)]), [(row[0], row[1], row[2]) for row in rows]
 
 
 def results(path: Path) -> list[tuple[str, str, float]]:

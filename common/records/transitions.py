@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from common.protocol.attempts import Transition
-from common.records.readers import UnreadableRecords
+from common.records.readers import UnreadableRecords, reading
 
 Ref = tuple[str, int]
 """A transition: the path of its file, and its number there. Minus a number: a state off a proof of that number, which
@@ -40,26 +40,30 @@ class TransitionReader:
 
     def read(self, number: int) -> Transition:
         """The transition with this number. Raises UnreadableRecords if it is missing or the file is damaged."""
-        query = "SELECT state, tactic, remaining_steps, failed FROM transitions WHERE transition_id = ?"
-        if number < 0:
-            query = "SELECT state, '', remaining_steps, '[]' FROM states_off_proof WHERE number = ?"
         try:
-            row = self._db.execute(query, (abs(number),)).fetchone()
+            return _read(self._db, self._path, number)
         except sqlite3.Error as error:
             raise UnreadableRecords(f"{self._path}: transition {number} cannot be read ({error})") from error
-        if row is None:
-            raise UnreadableRecords(f"{self._path}: transition {number} is missing")
-        return transition(*row)
-
-    def count(self) -> int:
-        """Transitions of the file. Raises UnreadableRecords."""
-        try:
-            return int(self._db.execute("SELECT COUNT(*) FROM transitions").fetchone()[0])
-        except sqlite3.Error as error:
-            raise UnreadableRecords(f"{self._path}: {error}") from error
 
     def close(self) -> None:
         self._db.close()
+
+
+def _read(db: sqlite3.Connection, path: Path, number: int) -> Transition:
+    query = "SELECT state, tactic, remaining_steps, failed FROM transitions WHERE transition_id = ?"
+    if number < 0:
+        query = "SELECT state, '', remaining_steps, '[]' FROM states_off_proof WHERE number = ?"
+    row = db.execute(query, (abs(number),)).fetchone()
+    if row is None:
+        raise UnreadableRecords(f"{path}: transition {number} is missing")
+    return transition(*row)
+
+
+def read_transitions(path: Path, numbers: Sequence[int]) -> list[Transition]:
+    """Transitions by their numbers, of a run that goes on or is over. Nothing is written beside the file. Raises
+    UnreadableRecords."""
+    with reading(path) as db:
+        return [_read(db, path, number) for number in numbers]
 
 
 def transition(state: str, tactic: str, remaining_steps: int, failed: str) -> Transition:

@@ -21,6 +21,7 @@ from node.model import weights
 from node.model.checkpoint_folders import (
     SCHEMA_VERSION,
     STATE,
+    TOKENIZER,
     CheckpointError,
     check,
     complete,
@@ -30,22 +31,14 @@ from node.model.checkpoint_folders import (
     proofs_note,
     prune,
 )
-from node.model.config import ModelConfig
+from node.model.config import FileMismatch, config_from_dict
 from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.transformer import Transformer
-from node.model.weights import (
-    FileMismatch,
-    Weights,
-    build_model,
-    config_from_dict,
-    config_to_dict,
-    state_tensors,
-    written,
-)
+from node.model.weights import Weights, build_model, state_tensors, written
 
 __all__ = ["SCHEMA_VERSION", "STATE", "Checkpoint", "CheckpointError", "complete", "latest", "load", "prune", "save"]
 
-MODEL, OPTIMIZER, TOKENIZER = "model.safetensors", "optimizer.pt", "tokenizer.json"
+MODEL, OPTIMIZER = "model.safetensors", "optimizer.pt"
 
 
 @dataclass(frozen=True)
@@ -100,7 +93,7 @@ def save(
         state = {
             "schema": SCHEMA_VERSION,
             "step": step,
-            "model": config_to_dict(model.config),
+            "model": model.config.as_dict(),
             "config": config or {},
             "extra": extra or {},
             "files": files,
@@ -144,16 +137,6 @@ def load(directory: Path, *, optimizer: bool = True) -> Checkpoint:
     except (FileMismatch, TokenizerError, safetensors.SafetensorError, OSError) as error:
         raise CheckpointError(f"checkpoint {directory}: {error}") from error
     return Checkpoint(model, tokenizer, state["step"], optimizer_state, state["config"], state["extra"])
-
-
-def load_reading(directory: Path) -> tuple[Tokenizer, ModelConfig, int]:
-    """How a checkpoint's network reads text, without its weights: tokenizer, configuration and step. Raises
-    CheckpointError."""
-    state = check(directory)
-    try:
-        return Tokenizer.load(directory / TOKENIZER), config_from_dict(state["model"]), state["step"]
-    except (FileMismatch, TokenizerError, OSError) as error:
-        raise CheckpointError(f"checkpoint {directory}: {error}") from error
 
 
 # --- weights of a file or of a checkpoint -----------------------------------------------------------------------------

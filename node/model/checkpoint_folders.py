@@ -11,6 +11,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from node.model.config import FileMismatch, ModelConfig, config_from_dict
+from node.model.tokenizer import Tokenizer, TokenizerError
+
 SCHEMA_VERSION = 1
 """Incremented when the files or their meaning change."""
 
@@ -19,6 +22,9 @@ STATE = "state.json"
 
 WEIGHTS = "model.safetensors"
 """The weights of a checkpoint."""
+
+TOKENIZER = "tokenizer.json"
+"""The tokenizer of a checkpoint."""
 
 DIGITS = 16
 """Hex digits of the short digests for users and evaluations."""
@@ -60,6 +66,16 @@ def check(directory: Path) -> dict[str, Any]:
     except (AttributeError, KeyError, TypeError) as error:
         raise CheckpointError(f"{directory / STATE} is damaged: it does not list the checkpoint's files") from error
     return state
+
+
+def load_reading(directory: Path) -> tuple[Tokenizer, ModelConfig, int]:
+    """How a checkpoint's network reads text, without its weights: tokenizer, configuration and step. Raises
+    CheckpointError."""
+    state = check(directory)
+    try:
+        return Tokenizer.load(directory / TOKENIZER), config_from_dict(state["model"]), state["step"]
+    except (FileMismatch, TokenizerError, OSError) as error:
+        raise CheckpointError(f"checkpoint {directory}: {error}") from error
 
 
 def _read_state(directory: Path) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 
@@ -117,3 +117,18 @@ def preset(name: str, **changes: int | float | bool) -> ModelConfig:
     if name not in PRESETS:
         raise ModelConfigError(f"there is no model `{name}`; choose one of {', '.join(PRESETS)}")
     return replace(PRESETS[name], **changes).check()  # type: ignore[arg-type]
+
+
+class FileMismatch(ValueError):
+    """Configuration, tensors and tokenizer of a file do not match; the text says what differs."""
+
+
+def config_from_dict(values: dict[str, Any]) -> ModelConfig:
+    """The inverse of `ModelConfig.as_dict`. Raises FileMismatch for unknown fields and invalid values."""
+    field_names = {field.name for field in fields(ModelConfig)}
+    if unknown := sorted(set(values) - field_names):
+        raise FileMismatch(f"the model configuration has fields that this version does not know: {', '.join(unknown)}")
+    try:
+        return ModelConfig(**values).check()
+    except (ModelConfigError, TypeError) as error:
+        raise FileMismatch(f"the model configuration cannot be used: {error}") from error

@@ -4,7 +4,6 @@ the tokenizer; and what checkpoints share with them: building a network from con
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
@@ -12,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import safetensors
 import torch
@@ -20,13 +18,9 @@ from safetensors.torch import load_file, save_file
 
 from common.files import replacing
 from node.model.checkpoint_folders import digest
-from node.model.config import ModelConfig, ModelConfigError
+from node.model.config import FileMismatch, ModelConfig, config_from_dict
 from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.transformer import Transformer
-
-
-class FileMismatch(ValueError):
-    """Configuration, tensors and tokenizer of a file do not match; the text says what differs."""
 
 
 @contextmanager
@@ -46,21 +40,6 @@ def written(path: Path) -> Iterator[Path]:
         if isinstance(error.__context__, OSError):
             raise OSError(error.__context__.errno, error.__context__.strerror, str(path)) from error
         raise
-
-
-def config_to_dict(config: ModelConfig) -> dict[str, Any]:
-    return config.as_dict()
-
-
-def config_from_dict(values: dict[str, Any]) -> ModelConfig:
-    """Raises FileMismatch for unknown fields and invalid values."""
-    field_names = {field.name for field in dataclasses.fields(ModelConfig)}
-    if unknown := sorted(set(values) - field_names):
-        raise FileMismatch(f"the model configuration has fields that this version does not know: {', '.join(unknown)}")
-    try:
-        return ModelConfig(**values).check()
-    except (ModelConfigError, TypeError) as error:
-        raise FileMismatch(f"the model configuration cannot be used: {error}") from error
 
 
 def state_tensors(model: Transformer) -> dict[str, torch.Tensor]:
@@ -126,7 +105,7 @@ def write(path: Path, model: Transformer, tokenizer: Tokenizer, information: dic
     """
     metadata = {
         "proofmesh": str(SCHEMA_VERSION),
-        "model": json.dumps(config_to_dict(model.config)),
+        "model": json.dumps(model.config.as_dict()),
         "tokenizer": tokenizer.to_json(),
         "information": json.dumps(information or {}),
     }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -91,14 +94,46 @@ def _progress(about: About, points: Sequence[Point]) -> dict[str, Any]:
 
 def _weights(run: Run) -> tuple[int, list[dict[str, Any]]]:
     """The number of versions, and the newest. `age`: seconds since it was published, until now, or until the last
-    change of a run that no mesh works on."""
+    change of a run that no mesh works on; `results`: attempts that ended with it, and `proved` of these."""
     if run.kind is not Kind.LEARNER:
         return 0, []
     total, found = readers.read_weights(run.records, VERSIONS)
     now = time.time()
     if run.mesh is None:
         now = max([run.records.stat().st_mtime, *(each.created for each in found)])
-    return total, [each._asdict() | {"age": max(0.0, now - each.created)} for each in found]
+    used = _used(run.records)
+    told = []
+    for each in found:
+        results, proved = used.get(each.version, (0, 0))
+        told.append(each._asdict() | {"age": max(0.0, now - each.created), "results": results, "proved": proved})
+    return total, told
+
+
+@dataclass
+class _Used:
+    """What was counted of a run's results, which are only ever added to: a whole count takes 0.2 s for 100,000."""
+
+    file: int
+    """Its inode: another run of the same name has another file."""
+    last: int = 0
+    by_version: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+_all_used: dict[Path, _Used] = {}
+_counting = threading.Lock()
+
+
+def _used(path: Path) -> dict[int, tuple[int, int]]:
+    """By version of the weights: results and proofs."""
+    with _counting:
+        known, file = _all_used.get(path), path.stat().st_ino
+        if known is None or known.file != file:
+            known = _all_used[path] = _Used(file)
+        known.last, news = readers.results_by_weights(path, known.last)
+        for version, results, proved in news:
+            before = known.by_version.get(version, (0, 0))
+            known.by_version[version] = (before[0] + results, before[1] + proved)
+        return dict(known.by_version)
 
 
 VIEWS = {"training": View(NoQuery, training)}

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import io
 import time
-import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
@@ -27,7 +26,7 @@ from node.learner.learning.gate import chance, compare
 from node.learner.learning.phases import PlanSettings, Progress, longest_left, share_done
 from node.learner.learning.publisher import Publisher
 from node.learner.learning.schedule import TrainingTime, rate_factor, steps_due, steps_owed
-from node.learner.replay.replay import epochs, sample
+from node.learner.replay.replay import USES, epochs, read_uses, sample
 from node.learner.run import Run
 from node.learner.trainer.group import ResilientTrainer
 from node.learner.trainer.messages import by_file
@@ -311,20 +310,8 @@ AGE = gauge("learner_replay_age_steps", "Steps since the weights that found a tr
 MEAN_USES = gauge("learner_replay_uses_mean", "Times that a transition of the batch has been trained on, mean")
 MOST_USES = gauge("learner_replay_uses_max", "Times that a transition of the batch has been trained on, largest")
 
-USES = "uses.npz"
-"""Name of the file of the counts."""
 NOT_KNOWN = -1
 """Step of a transition that was found without weights, or by a version with an unknown step: it has no age."""
-
-
-def read_uses(file: Path) -> dict[int, int]:
-    """How often each transition of a replay buffer has been trained on, by its number; empty if the file cannot be
-    read."""
-    try:
-        with np.load(file, allow_pickle=False) as saved:
-            return dict(zip(saved["numbers"].tolist(), saved["uses"].tolist(), strict=True))
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
-        return {}
 
 
 class Usage:

@@ -27,12 +27,9 @@ from common.output.visible import as_json, say, visible
 from common.output.words import number_of
 
 if TYPE_CHECKING:
-    from common.records.rows import Example
     from node.learner.replay.replay import ReplaySettings
+    from node.learner.replay.shown import Row
     from node.learner.run import RunDirectory
-    from node.learner.settings import LearnerSettings
-    from node.model.tokenizer import Tokenizer
-    from node.training.documents import Room
 
 
 def main(argv: Sequence[str]) -> int:
@@ -80,131 +77,68 @@ class ShowSettings:
     """Print one JSON object for each row, with the numbers of the tokens."""
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """A row before it is encoded."""
-
-    source: str
-    """`replay`, `held-out` (measured, never trained on), `off-proof` (the value alone learns) or `supervised`."""
-    example: Example
-    origin: dict[str, Any]
-
-    def has(self, text: str) -> bool:
-        told = (self.example.transition.state, self.example.transition.tactic, *map(str, self.origin.values()))
-        return any(text in each for each in told)
-
-
 def show(settings: ShowSettings) -> int:
     """Print the rows. Raises UserError."""
-    from common.config import load
     from common.protocol.subjects import BadRunName
     from common.records.readers import UnreadableRecords
+    from common.records.transitions import read_transitions
+    from node.learner.replay.shown import (
+        Buffer,
+        Source,
+        containing,
+        encoded,
+        file_of,
+        reading_of,
+        settings_of,
+        supervised as supervised_rows,
+    )
     from node.learner.run import RunDirectory
-    from node.learner.settings import LearnerSettings
-    from node.model.checkpoint import load_reading
-    from node.model.checkpoint_folders import CheckpointError, newest
-    from node.training.documents import Room
 
     # 1. The run, and how its network reads.
     path = settings.run.absolute()
     try:
         directory = RunDirectory(path.parent, path.name)
-        if not directory.database.is_file():
-            raise UnreadableRecords(f"{path} is not a run directory: it has no {directory.database.name}")
-        learner = load(LearnerSettings, directory.config if directory.config.is_file() else None, "learner")
-        folder = newest(directory.checkpoints, lambda text: say(text))
-        if folder is None:
-            raise UserError(f"{path} has no checkpoint yet, so no tokenizer: wait for the end of its warm start")
-        tokenizer, config, step = load_reading(folder)
-    except (BadRunName, CheckpointError) as error:
+    except BadRunName as error:
         raise UserError(str(error)) from error
+    if not directory.database.is_file():
+        raise UnreadableRecords(f"{path} is not a run directory: it has no {directory.database.name}")
+    learner = settings_of(path)
+    reading = reading_of(path, lambda text: say(text))
     # 2. Which rows.
-    rows = _supervised(directory) if settings.supervised else _buffer(directory, learner, step)
-    found = [row for row in rows if row.has(settings.filter)]
+    buffer = Buffer(path, learner)
+    if settings.supervised:
+        rows = supervised_rows(path)
+    else:
+        buffer.read()
+        rows = buffer.rows()
+    file = file_of(path, Source.SUPERVISED if settings.supervised else Source.PROOF)
+    found = containing(rows, file, settings.filter)
     if settings.sample:
         chosen = random.Random(settings.seed).sample(found, min(settings.sample, len(found)))
     else:
         chosen = found[-settings.rows :]
     # 3. As tokens.
-    for row in chosen:
-        shown = _encoded(row, tokenizer, Room(config.context, config.longest_tactic), learner.trainer.unsolved_steps)
+    uses = buffer.uses()
+    for row, read in zip(chosen, read_transitions(file, [row.number for row in chosen]), strict=True):
+        shown = _told(row, uses.get(row.number, 0), reading.step)
+        shown |= encoded(read, reading, learner.trainer.unsolved_steps)
         if settings.json:
             print(as_json(shown))
         else:
             _print(shown)
     if not settings.json:
-        say(f"{len(chosen)} of {len(found)} rows; {folder}")
+        say(f"{len(chosen)} of {len(found)} rows; {reading.folder}")
     return Exit.DONE
 
 
-def _buffer(directory: RunDirectory, learner: LearnerSettings, step: int) -> list[_Shown]:
-    """The rows of the buffer, in the order of the window. Raises UnreadableRecords."""
-    from common.records.readers import replay_rows
-    from common.records.rows import Example
-    from common.records.transitions import transition
-    from node.learner.learning.loop import USES, read_uses
-    from node.learner.replay.replay import Replay
-
-    # 1. As a learner fills it at its start.
-    recorded = {row.number: row for row in replay_rows(directory.database)}
-    examples = {
-        number: Example(number, transition(row.state, row.tactic, row.remaining_steps, row.failed), row.weight)
-        for number, row in recorded.items()
-    }
-    replay = Replay(directory.database, learner.replay)
-    replay.add(each for each in examples.values() if each.number > 0)
-    if learner.trainer.off_proof_share > 0:
-        replay.add_off_proof((-n, row.state, row.remaining_steps) for n, row in recorded.items() if n < 0)
-    # 2. With what is known of each.
-    uses = read_uses(directory.replay / USES)
-    parts = (("off-proof", replay.off_proof()), ("held-out", replay.held_out()), ("replay", replay.refs()))
-    shown = []
-    for source, refs in parts:
-        for _, number in refs:
-            row = recorded[number]
-            origin = {
-                "theorem": row.theorem_id,
-                "attempt": row.attempt_id,
-                "purpose": row.purpose,
-                "recorded": row.recorded,
-                "age_steps": None if row.found_at is None else max(0, step - row.found_at),
-                "times_trained": uses.get(number, 0),
-            }
-            shown.append(_Shown(source, examples[number], origin))
-    return shown
-
-
-def _supervised(directory: RunDirectory) -> list[_Shown]:
-    """Raises UnreadableRecords."""
-    from common.records.rows import Example
-    from common.records.transitions import TransitionReader
-
-    reader = TransitionReader(directory.path / "supervised" / "supervised.sqlite")
-    try:
-        numbers = range(1, reader.count() + 1)
-        return [_Shown("supervised", Example(number, reader.read(number)), {}) for number in numbers]
-    finally:
-        reader.close()
-
-
-def _encoded(row: _Shown, tokenizer: Tokenizer, room: Room, unsolved: int) -> dict[str, Any]:
-    """The row as the trainer's ranks read it, and the numbers of its tokens."""
-    import msgspec
-
-    from node.training.documents import transition_document
-
-    number, transition, weight = row.example
-    if not transition.tactic and not transition.remaining_steps:
-        transition = msgspec.structs.replace(transition, remaining_steps=unsolved)
-    document = transition_document(tokenizer, transition, room)
-    told: dict[str, Any] = {"number": number, "source": row.source, **row.origin, "weight": weight}
-    told |= {"state": transition.state, "tactic": transition.tactic, "remaining_steps": transition.remaining_steps}
-    told |= {"failed": list(transition.failed), "left_out": document is None}
-    if document is not None:
-        parts = {"input": document.tokens[: document.prompt], "target": document.tokens[document.prompt :]}
-        for name, tokens in parts.items():
-            told |= {name: tokenizer.decode(tokens, special=True), f"{name}_tokens": list(tokens)}
-    return told
+def _told(row: Row, uses: int, step: int) -> dict[str, Any]:
+    """What is known of a row besides its text. `step`: of the checkpoint."""
+    told: dict[str, Any] = {"number": row.number, "source": row.source}
+    if row.theorem:
+        age = None if row.found_at is None else max(0, step - row.found_at)
+        told |= {"theorem": row.theorem, "attempt": row.attempt, "purpose": row.purpose, "recorded": row.recorded}
+        told |= {"age_steps": age, "times_trained": uses}
+    return told | {"weight": row.weight}
 
 
 def _print(row: dict[str, Any]) -> None:

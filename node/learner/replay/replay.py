@@ -10,6 +10,7 @@ it anew from the database, so a kill at any moment loses nothing.
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -176,6 +177,20 @@ class Replay:
     def held_out(self) -> list[Ref]:
         """The held-out transitions, oldest first."""
         return list(self._held_out.values())
+
+
+USES = "uses.npz"
+"""File in a buffer's folder: how often its transitions have been trained on."""
+
+
+def read_uses(file: Path) -> dict[int, int]:
+    """How often each transition of a replay buffer has been trained on, by its number; empty if the file cannot be
+    read."""
+    try:
+        with np.load(file, allow_pickle=False) as saved:
+            return dict(zip(saved["numbers"].tolist(), saved["uses"].tolist(), strict=True))
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        return {}
 
 
 def clear(folder: Path) -> None:

@@ -47,10 +47,10 @@ def create(config: CreateConfig) -> int:
 
     from common.records.transitions import TransitionReader
     from node.model import checkpoint
+    from node.model.config import config_from_dict
     from node.model.names import canonical
     from node.model.tokenizer import Tokenizer
     from node.model.transformer import Transformer
-    from node.model.weights import config_from_dict
 
     shape = config_from_dict(config.model)
     readers = {file: TransitionReader(Path(file)) for file, _ in config.picks}

@@ -19,14 +19,14 @@ from transformers import GenerationConfig
 from transformers.utils import logging
 
 from node.model.checkpoint_folders import PROOFS_KEY
-from node.model.config import ModelConfig, ModelConfigError
+from node.model.config import FileMismatch, ModelConfig, ModelConfigError
 from node.model.hub.configuration_proofmesh import ProofmeshConfig
 from node.model.hub.folders import ADAPTER_CONFIG, CONFIG, written_folder
 from node.model.hub.modeling_proofmesh import ProofmeshForCausalLM
 from node.model.hub.tokenizers import fast_tokenizer, save_tokenizer
 from node.model.tokenizer import BOS, EOS, PAD, Tokenizer
 from node.model.transformer import Transformer
-from node.model.weights import FileMismatch, build_model, state_tensors
+from node.model.weights import build_model, state_tensors
 
 # --- names and shapes of tensors --------------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from node.learner.learning.loop import USES, Usage
-from node.learner.replay.replay import Replay, ReplaySettings
+from node.learner.learning.loop import Usage
+from node.learner.replay.replay import USES, Replay, ReplaySettings
 from tests.node.learner.builders import rows, shown
 
 

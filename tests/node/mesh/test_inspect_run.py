@@ -100,7 +100,7 @@ def test_attempts_tactics_theorems_and_proofs_are_filtered_and_printed_as_json(s
         ("hard", "open")
     ]
     assert {each["name"] for each in rows("--proofs", "-")} == {"easy", "false_neg"}
-    steps = replay_rows(store.path)
+    steps = list(replay_rows(store.path))
     tactics = rows("--tactics", "9")
     assert sum(each["uses"] for each in tactics) == len(steps)
     assert all(each["head"] in each["example"] for each in tactics)

@@ -4,9 +4,8 @@ import pytest
 import torch
 
 from node.learner.settings import LearnerSettings
-from node.model.config import OPTIONS, ModelConfig
+from node.model.config import OPTIONS, ModelConfig, config_from_dict
 from node.model.transformer import Transformer, visible
-from node.model.weights import config_from_dict, config_to_dict
 from tests.node.model.tiny import tiny_model
 
 
@@ -82,9 +81,9 @@ def test_a_soft_cap_bounds_logits_and_keeps_their_order() -> None:
 
 
 def test_a_configuration_without_options_is_written_as_before_there_were_any() -> None:
-    plain = config_to_dict(ModelConfig())
+    plain = ModelConfig().as_dict()
     assert not OPTIONS.keys() & plain.keys() and config_from_dict(plain) == ModelConfig()
     used = ModelConfig(window=64, prefix_lm=True)
-    assert config_from_dict(config_to_dict(used)) == used
+    assert config_from_dict(used.as_dict()) == used
     # Names of cached warm starts are made of this: it must not change with what a run does not use.
     assert plain == LearnerSettings().model.as_dict()

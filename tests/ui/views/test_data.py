@@ -1,0 +1,179 @@
+"""What the page of data asks for: rows of the replay buffer, as the trainer reads them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from common.curves import METRICS, encode_line
+from common.output.command import UserError
+from common.protocol.attempts import AttemptOutcome, StateValue, Transition
+from common.records import transitions
+from common.records.readers import DATABASE
+from common.records.rows import Verdict, WeightsRow
+from common.records.store import Store
+from common.records.transitions import TransitionReader
+from node.learner.replay.replay import Replay
+from node.learner.replay.shown import SUPERVISED, settings_of
+from node.model import checkpoint
+from node.training.documents import Room, transition_document
+from tests.node.eval.small import outcomes, write
+from tests.node.learner.builders import planned, proved, result, row
+from tests.node.model.tiny import tiny_model, tiny_tokenizer
+from ui.runs import Run, Runs
+from ui.views import NoQuery, asked
+from ui.views.data import AGES, VIEWS
+from ui.views.training import training
+
+
+def view(run: Run, name: str, **parameters: str) -> dict[str, Any]:
+    found = VIEWS[name].answer(run, asked(VIEWS[name], parameters))
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """A run at step 40 with a proof that weights of step 10 found, a disproof, and a proof inside a failed search; the
+    two latter of step 30."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    store = Store(folder / DATABASE)
+    store.add_theorems([row("easy"), row("false")])
+    for version, step in ((1, 10), (2, 30)):
+        store.add_weights(WeightsRow(version, step, "d", f"w-{version}"), 1.0)
+    inner = Verdict(AttemptOutcome.FAILED, inner=(Transition("⊢ inner", "simp", 1),))
+    told = [("easy", "train", proved(3, 0), 1), ("false", "disprove", proved(2, 10), 2), ("easy", "train", inner, 2)]
+    for number, (name, purpose, verdict, weights) in enumerate(told, start=1):
+        plan = planned(number, name, purpose)
+        store.dispatch([plan], 1.0)
+        answer = result(plan.attempt)
+        statistics = msgspec.structs.replace(answer.statistics, weights_last=weights)
+        off_proof = (StateValue(f"⊢ off {number}", 0),)
+        store.record(msgspec.structs.replace(answer, statistics=statistics, off_proof=off_proof), verdict, 2.0)
+    (folder / "config.toml").write_text("[learner.replay]\nheld_out = 0\n\n[learner.trainer]\noff_proof_share = 0.1\n")
+    (folder / METRICS).write_bytes(encode_line(3.0, 40, {"loss": 1.0}))
+    (folder / SUPERVISED).parent.mkdir()
+    transitions.write(folder / SUPERVISED, [Transition("⊢ bank", "rfl", 1)])
+    return store
+
+
+def test_rows_are_told_apart_by_where_they_come_from_and_how_old_they_are(store: Store, tmp_path: Path) -> None:
+    run = Runs(tmp_path).get("run")
+    found = view(run, "replay")
+    assert found["sources"] == {
+        **{"proof": 3, "disproof": 2, "inner proof": 1, "off-proof": 3},
+        **{"held-out": 0, "supervised": 1},
+    }
+    assert (found["rows_in_all"], found["total"], found["never_used"], found["step"]) == (9, 9, 9, 40)
+    # 1. Ages are from the step of the weights that found a row to the run's step.
+    ages = found["ages"]
+    assert (ages["width"], ages["unknown"], len(ages["counts"]["proof"])) == (30 // AGES + 1, 0, AGES)
+    assert {name: [n for n, count in enumerate(counts) if count] for name, counts in ages["counts"].items()} == {
+        **{"proof": [15], "disproof": [5], "inner proof": [5], "off-proof": [5, 15]},
+    }
+    newest = found["rows"][0]
+    assert (newest["source"], newest["state"], newest["theorem"], newest["age"]) == (
+        "inner proof",
+        "⊢ inner",
+        "easy",
+        10,
+    )
+    # 2. What is recorded meanwhile is there with the next look.
+    plan = planned(4, "easy")
+    store.dispatch([plan], 4.0)
+    store.record(result(plan.attempt), proved(1, 50), 5.0)
+    found = view(run, "replay")
+    assert (found["rows_in_all"], found["sources"]["proof"], found["rows"][0]["state"]) == (10, 4, "⊢ 50 = 50")
+    assert (found["rows"][0]["age"], found["ages"]["unknown"]) == (None, 1), "no weights found it"
+    store.close()
+
+
+def test_rows_are_found_sorted_cut_and_drawn_by_the_server(store: Store, tmp_path: Path) -> None:
+    store.close()
+    run = Runs(tmp_path).get("run")
+
+    def states(**parameters: str) -> list[str]:
+        return [each["state"] for each in view(run, "replay", **parameters)["rows"]]
+
+    assert states(text="inner") == ["⊢ inner"] and states(text="run-2", source="disproof") == [
+        *("⊢ 11 = 11", "⊢ 10 = 10"),
+    ]
+    assert states(source="supervised") == ["⊢ bank"] == states(source="supervised", text="rfl")
+    assert states(text="no such") == [] == states(source="no such")
+    whole = states()
+    assert states(order="oldest") == whole[::-1]
+    assert states(**{"from": "2", "limit": "3"}) == whole[2:5] and states(**{"from": "99"}) == []
+    drawn = states(sample="4", seed="7")
+    assert drawn == states(sample="4", seed="7") != states(sample="4", seed="8")
+    assert len(set(drawn)) == 4 and set(drawn) <= set(whole) and len(states(sample="200")) == len(whole)
+
+
+def test_the_buffer_is_what_the_learner_trains_on(tmp_path: Path) -> None:
+    """Also of many states that are proved again and again, with a small window and held-out ones, read in parts."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "config.toml").write_text("[learner.replay]\nwindow = 40\nheld_out = 4\n")
+    store, chance, run = Store(folder / DATABASE), random.Random(3), Runs(tmp_path)
+    store.add_theorems([row("t")])
+    for part in range(5):
+        for number in range(20 * part + 1, 20 * part + 21):
+            store.dispatch([planned(number, "t")], 1.0)
+            store.record(result(planned(number, "t").attempt), proved(chance.randint(1, 4), chance.randint(0, 50)), 2.0)
+        replay = Replay(store.path, settings_of(folder).replay)
+        replay.fill(store.examples)
+        shown = view(run.get("run"), "replay", limit="200", order="oldest")
+        numbers = [number for _, number in [*replay.held_out(), *replay.refs()]]
+        assert [each["number"] for each in shown["rows"]] == numbers
+        assert shown["sources"]["held-out"] == len(replay.held_out()) and shown["rows_in_all"] == len(replay) <= 40
+    store.close()
+
+
+def test_one_row_is_shown_with_the_tokens_that_the_trainer_reads(store: Store, tmp_path: Path) -> None:
+    store.close()
+    run = Runs(tmp_path).get("run")
+    before = view(run, "replay-row", number="1")
+    assert "no checkpoint yet" in before["unread"] and before["state"] == "⊢ 0 = 0"
+    checkpoint.save(tmp_path / "run" / "checkpoints" / "step-000003", tiny_model(3), tiny_tokenizer(), step=3)
+    config, reader = tiny_model(3).config, TransitionReader(tmp_path / "run" / DATABASE)
+    for number in (1, 6, -2):
+        shown = view(run, "replay-row", number=str(number))
+        read = reader.read(number)
+        if number < 0:
+            read = msgspec.structs.replace(read, remaining_steps=settings_of(tmp_path / "run").trainer.unsolved_steps)
+        document = transition_document(tiny_tokenizer(), read, Room(config.context, config.longest_tactic))
+        assert document is not None
+        tokens = [token for name in ("input", "target") for token, _ in shown[name]["tokens"]]
+        assert tuple(tokens) == document.tokens and shown["steps"] == document.remaining_steps
+        assert shown["input"]["count"] == document.prompt and shown["checkpoint"] == "step-000003"
+    reader.close()
+    bank = view(run, "replay-row", number="1", supervised="true")
+    assert (bank["source"], bank["state"], bank["theorem"]) == ("supervised", "⊢ bank", "")
+    with pytest.raises(UserError, match="not in the replay buffer"):
+        view(run, "replay-row", number="999")
+
+
+def test_another_run_of_the_same_name_has_its_own_rows(store: Store, tmp_path: Path) -> None:
+    store.close()
+    run = Runs(tmp_path).get("run")
+    assert view(run, "replay")["rows_in_all"] == 9 and training(run, NoQuery())["versions"][0]["results"] == 2
+    (tmp_path / "run" / DATABASE).rename(tmp_path / "old.sqlite")
+    Store(tmp_path / "run" / DATABASE).close()
+    assert view(run, "replay")["rows"] == [] and training(run, NoQuery())["versions"] == []
+
+
+def test_runs_of_other_kinds_and_damaged_ones_say_so(store: Store, tmp_path: Path) -> None:
+    store.close()
+    write(tmp_path / "evaluation", outcomes({"t": 1}))
+    assert view(Runs(tmp_path).get("evaluation"), "replay") == {"kind": "evaluation"}
+    (tmp_path / "run" / "config.toml").write_text("[learner.replay]\nwindow = 'large'\n")
+    with pytest.raises(UserError, match="window"):
+        view(Runs(tmp_path).get("run"), "replay")
+    (tmp_path / "run" / "config.toml").unlink()
+    (tmp_path / "run" / DATABASE).write_bytes(b"no database" * 100)
+    with pytest.raises(UserError, match=r"proofs\.sqlite"):
+        view(Runs(tmp_path).get("run"), "replay")
