@@ -124,7 +124,7 @@ async def serving(ctx: NodeContext, settings: UiSettings, monitor: Monitor) -> A
             where = f"{address(settings, runner)}/"
             ctx.log.info("monitor", url=where)
             # Not in the log, which every reader of the run's telemetry sees. Under `up` it is `up` that prints it.
-            if settings.token and not ctx.settings.log_json:
+            if settings.token and (not ctx.settings.log_json or sys.stderr.isatty()):
                 say(f"monitor: {with_token(where.rstrip('/'), settings.token)}", file=sys.stderr, flush=True)
             try:
                 yield where

@@ -200,7 +200,7 @@ async def answer(ctx: NodeContext, request: DiagnosisRequest) -> dict[str, str]:
         case what if what in ctx.actions:
             return {"done": await ctx.actions[what]()}
         case what:
-            raise DiagnosisFailed(f"a {ctx.role} cannot {what}; ask a learner")
+            raise DiagnosisFailed(f"a {ctx.role} cannot {what}{'' if ctx.role == 'learner' else '; ask a learner'}")
 
 
 def change_level(ctx: NodeContext, level: str, seconds: float = 0.0) -> None:

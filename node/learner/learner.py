@@ -67,6 +67,11 @@ class Learner:
         self._dispatcher = await Dispatcher.create(self._run)
         self._history = EvaluationHistory(self._run, self._worked)
         self._evaluator = Evaluator(self._run, self._dispatcher, self._publisher, self._history)
+        self._run.ctx.actions |= {
+            Diagnosis.PAUSE: self._dispatcher.pause,
+            Diagnosis.RESUME: self._dispatcher.resume,
+            Diagnosis.EVALUATE: self._evaluator.ask,
+        }
         await self._run.bus.subscribe("telemetry.*.*.heartbeat", Heartbeat, self._hear)
         await keep_telemetry(self._run.bus, self._run.directory.path)
         collecting = self._run.ctx.spawn(self._collector.work(), "collector")
@@ -159,9 +164,6 @@ class Learner:
         self._dispatcher.learning = True
         self._learning.begin()
         self._run.ctx.spawn(self._evaluator.work(), "evaluations beside learning")
-        dispatcher, actions = self._dispatcher, self._run.ctx.actions
-        actions |= {Diagnosis.PAUSE: dispatcher.pause, Diagnosis.RESUME: dispatcher.resume}
-        actions[Diagnosis.EVALUATE] = self._evaluator.ask
         try:
             while not phases.finished(self._progress, self._plan) and not self._run.stopping:
                 await self._learning.turn(self._progress)
