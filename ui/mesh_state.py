@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from array import array
+from bisect import bisect_left
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,6 +99,13 @@ class Memory:
             if len(self._times) > SAMPLES:
                 for column in (self._times, *self._values.values()):
                     del column[1:-1:2]
+
+    def means(self, since: float) -> dict[str, float]:
+        """The mean of each value since a Unix time."""
+        with self._lock:
+            begin = bisect_left(self._times, since)
+            parts = {name: [x for x in column[begin:] if not math.isnan(x)] for name, column in self._values.items()}
+        return {name: sum(part) / len(part) for name, part in parts.items() if part}
 
     def read(self) -> tuple[list[float], dict[str, list[float]]]:
         """Unix times, and the values at these times by name; NaN where a name had none."""

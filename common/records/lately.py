@@ -11,6 +11,7 @@ import math
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from typing import NamedTuple
 
 from common.output.words import percent
 from common.records.rows import Parts
@@ -94,6 +95,62 @@ def lately(db: sqlite3.Connection, seconds: float = math.inf) -> Lately:
     return Lately(attempts, int(expansions), policy, waited, free, Parts(*spent))
 
 
+BUCKET = 100
+"""Most attempts that stand for a bucket of time: sums over all of a long run would take seconds."""
+
+
+def course(db: sqlite3.Connection, buckets: int) -> list[tuple[float, int, Parts]]:
+    """Where the time went over the run: for each bucket of time with attempts its middle (Unix time of recording), how
+    many attempts were summed up (its first ones), and their seconds by part."""
+    first, last = db.execute("SELECT MIN(recorded), MAX(recorded) FROM results").fetchone()
+    if first is None or db.execute("PRAGMA user_version").fetchone()[0] < TIMELINES_SINCE:
+        return []
+    width = max((last - first) / buckets, 1e-3)
+    sums = ", ".join(f"TOTAL({each.name})" for each in fields(Parts))
+    found = []
+    for number in range(buckets):
+        begin = first + number * width
+        end = begin + width if number < buckets - 1 else math.inf
+        count, *spent = db.execute(
+            f"SELECT COUNT(*), {sums} FROM (SELECT attempt_id FROM results WHERE recorded >= ? AND recorded < ?"
+            " ORDER BY recorded LIMIT ?) JOIN timelines USING (attempt_id)",
+            (begin, end, BUCKET),
+        ).fetchone()
+        if count:
+            found.append((begin + width / 2, count, Parts(*spent)))
+    return found
+
+
+@dataclass(frozen=True)
+class Slow:
+    """An attempt that took long."""
+
+    attempt_id: str
+    theorem_id: str
+    outcome: str
+    recorded: float
+    parts: Parts
+
+
+def slowest(db: sqlite3.Connection, limit: int, seconds: float = math.inf, without: tuple[str, ...] = ()) -> list[Slow]:
+    """The attempts that took longest from dispatch to record, of those that were recorded in these last seconds before
+    the latest record. `without`: parts of their time that do not count."""
+    if db.execute("PRAGMA user_version").fetchone()[0] < TIMELINES_SINCE:
+        return []
+    names = [each.name for each in fields(Parts)]
+    whole = " + ".join(f"timelines.{name}" for name in names if name not in without)
+    latest = db.execute("SELECT MAX(recorded) FROM results").fetchone()[0] or 0.0
+    lately = math.isfinite(seconds)
+    rows = db.execute(
+        f"SELECT attempt_id, theorem_id, outcome, recorded, {', '.join(f'timelines.{name}' for name in names)} FROM"
+        f" (SELECT attempt_id FROM timelines {'JOIN results USING (attempt_id) WHERE recorded >= ?' if lately else ''}"
+        f" ORDER BY {whole} DESC LIMIT ?) JOIN timelines USING (attempt_id) JOIN results USING (attempt_id)"
+        f" JOIN attempts USING (attempt_id) ORDER BY {whole} DESC",
+        (*((latest - seconds,) if lately else ()), limit),
+    ).fetchall()
+    return [Slow(attempt, theorem, outcome, at, Parts(*spent)) for attempt, theorem, outcome, at, *spent in rows]
+
+
 _COLUMNS = {"policy": "seconds_policy", "lean": "seconds_lean"}
 
 
@@ -145,8 +202,41 @@ def cause(lately: Lately | None, silent: float = 0.0) -> Cause:
         return Cause(Fault.PAUSED, f"The learner is paused: not heard for {silent:.0f} s.", ADVICE[Fault.PAUSED])
     if lately is None or not lately.attempts:
         return Cause(Fault.NONE, "Nothing to tell: no attempt was recorded lately.")
-    # 2. The four shares.
-    parts = lately.parts
+    # 2. The largest that counts.
+    found = {each.fault: each for each in suspects(lately)}
+    guilty = [each for each in found.values() if each.counts]
+    if not guilty:
+        shown = ", ".join(f"{each.name} {percent(each.share)}" for each in found.values())
+        return Cause(Fault.NONE, f"Nothing is slow ({shown}).")
+    worst = max(guilty, key=lambda each: each.share)
+    fault, share, seconds = worst.fault, percent(worst.share), worst.seconds
+    slots = "of the time of search slots and results"
+    text = {
+        Fault.LEAN: f"Lean is slow: an expansion waits {seconds:.1f} s for it, {share} {slots}.",
+        Fault.INFERENCE: f"Inference is slow: an expansion waits {seconds:.1f} s for it, {share} {slots}.",
+        Fault.STARVED: f"Provers are starved: a search slot is free for {seconds:.1f} s before an attempt, {share}"
+        f" {slots}.",
+        Fault.PAUSED: f"The learner is paused: a result waits {seconds:.1f} s for it, {share} {slots}.",
+    }[fault]
+    return Cause(fault, text, ADVICE[fault])
+
+
+class Suspect(NamedTuple):
+    """What a verdict follows from: one of the four faults, with its numbers."""
+
+    fault: Fault
+    name: str
+    share: float
+    """Of the time of search slots and results."""
+    seconds: float
+    """For Lean and inference by expansion, else by attempt."""
+    counts: bool
+    """Whether it is large enough to be the cause."""
+
+
+def suspects(lately: Lately) -> list[Suspect]:
+    """The four faults with their numbers."""
+    parts, attempts, expansions = lately.parts, max(1, lately.attempts), max(1, lately.expansions)
     spent = {
         Fault.LEAN: parts.lean_wait + parts.lean_run,
         Fault.INFERENCE: parts.policy_wait + parts.policy_run,
@@ -154,26 +244,17 @@ def cause(lately: Lately | None, silent: float = 0.0) -> Cause:
         Fault.PAUSED: parts.dispatch + parts.result_wait + parts.store,
     }
     whole = sum(spent.values()) + parts.search + parts.bus or 1.0
-    each = {Fault.LEAN: lately.lean, Fault.INFERENCE: lately.policy}
-    waits = {fault: seconds / max(1, lately.expansions) for fault, seconds in each.items()}
-    # 3. The largest that counts.
-    suspects = [fault for fault in spent if spent[fault] / whole >= MUCH and waits.get(fault, math.inf) >= SLOW_SECONDS]
-    if not suspects:
-        shown = ", ".join(f"{_NAMES[fault]} {percent(seconds / whole)}" for fault, seconds in spent.items())
-        return Cause(Fault.NONE, f"Nothing is slow ({shown}).")
-    fault = max(suspects, key=lambda suspect: spent[suspect])
-    share = percent(spent[fault] / whole)
-    slots, attempts = "of the time of search slots and results", max(1, lately.attempts)
-    text = {
-        Fault.LEAN: f"Lean is slow: an expansion waits {waits.get(Fault.LEAN, 0):.1f} s for it, {share} {slots}.",
-        Fault.INFERENCE: f"Inference is slow: an expansion waits {waits.get(Fault.INFERENCE, 0):.1f} s for it, {share}"
-        f" {slots}.",
-        Fault.STARVED: f"Provers are starved: a search slot is free for {lately.idle / attempts:.1f} s before an"
-        f" attempt, {share} {slots}.",
-        Fault.PAUSED: f"The learner is paused: a result waits {spent[Fault.PAUSED] / attempts:.1f} s for it, {share}"
-        f" {slots}.",
-    }[fault]
-    return Cause(fault, text, ADVICE[fault])
+    waits = {Fault.LEAN: lately.lean / expansions, Fault.INFERENCE: lately.policy / expansions}
+    return [
+        Suspect(
+            fault,
+            _NAMES[fault],
+            seconds / whole,
+            waits.get(fault, seconds / attempts),
+            seconds / whole >= MUCH and waits.get(fault, math.inf) >= SLOW_SECONDS,
+        )
+        for fault, seconds in spent.items()
+    ]
 
 
 _NAMES = {

@@ -181,6 +181,26 @@ def read(folder: Path, attempt_id: str) -> list[Span]:
     return sorted(found, key=lambda span: span.start)
 
 
+RECENT_BYTES = 3 * 512 * 1024
+"""How far back the file is read for the latest spans."""
+
+
+def recent(folder: Path, seconds: float) -> list[tuple[str, Span]]:
+    """The spans in a run directory that ended in these last seconds before the latest end, each with the node that made
+    it. Of a busy run only those of the file's end."""
+    found = []
+    for line in NewLines(folder / FILE, RECENT_BYTES).read():
+        try:
+            for each in msgspec.json.decode(line)["resourceSpans"]:
+                about = {name["key"]: name["value"] for name in each["resource"]["attributes"]}
+                node = str(about["service.instance.id"]["stringValue"])
+                found += [(node, _read(span, "")) for scope in each["scopeSpans"] for span in scope["spans"]]
+        except (*NOT_JSON, KeyError, TypeError, ValueError):
+            continue
+    end = max((span.start + span.seconds for _, span in found), default=0.0)
+    return [(node, span) for node, span in found if span.start + span.seconds >= end - seconds]
+
+
 def _read(span: dict[str, Any], attempt_id: str) -> Span:
     values = {each["key"].removeprefix("proofmesh."): next(iter(each["value"].values())) for each in span["attributes"]}
     began, ended = int(span["startTimeUnixNano"]), int(span["endTimeUnixNano"])

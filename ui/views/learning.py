@@ -10,7 +10,7 @@ import msgspec
 
 from common.protocol.messages import ProofFound
 from common.records import readers
-from common.records.lately import Cause, Lately, cause, lately
+from common.records.lately import WINDOW, Cause, Lately, cause, lately
 from common.statistics import wilson
 from ui.runs import Kind, Run
 from ui.views import NoQuery, View
@@ -84,16 +84,23 @@ def counters(run: Run) -> dict[str, float]:
 
 def verdict_of(run: Run) -> Cause:
     """What makes the run slow: now, or in its last ten minutes."""
+    found, silent, _ = sums_of(run)
+    return cause(found, silent)
+
+
+def sums_of(run: Run) -> tuple[Lately | None, float, float]:
+    """Where the time of the latest attempts went (None: not known), seconds since the learner was heard, and over how
+    many seconds the sums are."""
     if run.mesh is not None:
         learners = [node for node in run.mesh.nodes.values() if node.info.role == "learner" and node.gone_since is None]
         if learners:
             # The monitor's own clock: that of the learner may be wrong.
             silent = max(0.0, time.time() - learners[0].heard) if learners[0].heard else 0.0
-            return cause(Lately.of_values(learners[0].values), silent)
+            return Lately.of_values(learners[0].values), silent, WINDOW
     if run.folder is None or run.kind is not Kind.LEARNER:
-        return cause(None)
+        return None, 0.0, VERDICT_SECONDS
     with readers.reading(run.records) as db:
-        return cause(lately(db, VERDICT_SECONDS))
+        return lately(db, VERDICT_SECONDS), 0.0, VERDICT_SECONDS
 
 
 def proofs(run: Run) -> list[ProofFound]:
