@@ -67,7 +67,7 @@ export function lineChart(spec) {
 
   function scales() {
     const axis = (/** @type {string} */ title) => ({ title: { display: Boolean(title), text: title, color: css("--quiet") },
-      grid: { color: css("--line") }, border: { color: css("--line") }, ticks: { color: css("--quiet"), maxTicksLimit: 8, maxRotation: 0, autoSkipPadding: 12, includeBounds: false } });
+      grid: { color: css("--line") }, border: { color: css("--line") }, ticks: { color: css("--quiet"), maxTicksLimit: 8, maxRotation: 0, autoSkipPadding: 12 } });
     const x = axis(spec.xLabel ?? ""), y = axis(spec.yLabel ?? "");
     return {
       x: { ...x, type: spec.x === "log" ? "logarithmic" : "linear", bounds: "data", ticks: { ...x.ticks, includeBounds: false, precision: whole() ? 0 : undefined, callback: (/** @type {number} */ v) => shownX(v) } },
