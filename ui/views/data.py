@@ -32,7 +32,7 @@ AGES = 24
 """Bars of the chart of ages."""
 
 SHORT = 400
-"""Characters of a state and of a tactic in the list."""
+"""Characters of a goal and of a tactic in the list."""
 
 MOST_TOKENS = 4000
 """Tokens of a row that are sent."""
@@ -89,10 +89,15 @@ def replay(run: Run, query: ReplayQuery) -> dict[str, Any]:
     chosen = _page(chosen, query, uses)
     texts = read_transitions(file_of(folder, wanted), [row.number for row in chosen])
     found["rows"] = [
-        _told(row, uses, step) | {"state": cut(read.state, SHORT), "tactic": cut(read.tactic, SHORT)}
+        _told(row, uses, step) | {"goal": cut(_goal(read.state), SHORT), "tactic": cut(read.tactic, SHORT)}
         for row, read in zip(chosen, texts, strict=True)
     ]
     return found
+
+
+def _goal(state: str) -> str:
+    """What is to be proved, without the hypotheses; of a text that is no state, all of it."""
+    return state[max(0, state.rfind("⊢")) :]
 
 
 def _page(rows: list[Row], query: ReplayQuery, uses: dict[int, int]) -> list[Row]:

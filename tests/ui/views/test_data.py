@@ -46,7 +46,7 @@ def store(tmp_path: Path) -> Store:
     store.add_theorems([row("easy"), row("false")])
     for version, step in ((1, 10), (2, 30)):
         store.add_weights(WeightsRow(version, step, "d", f"w-{version}"), 1.0)
-    inner = Verdict(AttemptOutcome.FAILED, inner=(Transition("⊢ inner", "simp", 1),))
+    inner = Verdict(AttemptOutcome.FAILED, inner=(Transition("h : 1 ⊢ 2\n⊢ inner", "simp", 1),))
     told = [("easy", "train", proved(3, 0), 1), ("false", "disprove", proved(2, 10), 2), ("easy", "train", inner, 2)]
     for number, (name, purpose, verdict, weights) in enumerate(told, start=1):
         plan = planned(number, name, purpose)
@@ -77,7 +77,7 @@ def test_rows_are_told_apart_by_where_they_come_from_and_how_old_they_are(store:
         **{"proof": [15], "disproof": [5], "inner proof": [5], "off-proof": [5, 15]},
     }
     newest = found["rows"][0]
-    assert (newest["source"], newest["state"], newest["theorem"], newest["age"]) == (
+    assert (newest["source"], newest["goal"], newest["theorem"], newest["age"]) == (
         "inner proof",
         "⊢ inner",
         "easy",
@@ -88,7 +88,7 @@ def test_rows_are_told_apart_by_where_they_come_from_and_how_old_they_are(store:
     store.dispatch([plan], 4.0)
     store.record(result(plan.attempt), proved(1, 50), 5.0)
     found = view(run, "replay")
-    assert (found["rows_in_all"], found["sources"]["proof"], found["rows"][0]["state"]) == (10, 4, "⊢ 50 = 50")
+    assert (found["rows_in_all"], found["sources"]["proof"], found["rows"][0]["goal"]) == (10, 4, "⊢ 50 = 50")
     assert (found["rows"][0]["age"], found["ages"]["unknown"]) == (None, 1), "no weights found it"
     store.close()
 
@@ -98,7 +98,7 @@ def test_rows_are_found_sorted_cut_and_drawn_by_the_server(store: Store, tmp_pat
     run = Runs(tmp_path).get("run")
 
     def states(**parameters: str) -> list[str]:
-        return [each["state"] for each in view(run, "replay", **parameters)["rows"]]
+        return [each["goal"] for each in view(run, "replay", **parameters)["rows"]]
 
     assert states(text="inner") == ["⊢ inner"] and states(text="run-2", source="disproof") == [
         *("⊢ 11 = 11", "⊢ 10 = 10"),

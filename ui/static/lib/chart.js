@@ -29,7 +29,7 @@ addEventListener("theme", () => charts.forEach((draw) => draw()));
 
 /**
  * A chart. `x`: "step" or another quantity, "time" (Unix) or "log"; `y`: its unit, a share if `share`.
- * @param {{title: string, x?: "number"|"time"|"log", xLabel?: string, yLabel?: string, share?: boolean, log?: boolean, zero?: boolean, empty?: string}} spec
+ * @param {{title: string, x?: "number"|"time"|"log", xLabel?: string, yLabel?: string, share?: boolean, log?: boolean, zero?: boolean, bars?: boolean, empty?: string}} spec `bars`: stacked bars at equal distances in place of lines
  */
 export function lineChart(spec) {
   const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { role: "img" }));
@@ -55,6 +55,7 @@ export function lineChart(spec) {
       const colour = colourOf(line.colour ?? place), off = hidden.has(line.name);
       const own = { label: line.name, data: line.points.map(([x, y]) => ({ x, y })), borderColor: colour, backgroundColor: colour, hidden: off,
         borderWidth: 2, borderDash: line.dashed ? [6, 4] : DASHES[place % 8], pointRadius: line.dots || line.points.length < 2 ? 4 : 0, pointHitRadius: 6, spanGaps: false };
+      if (spec.bars) return [{ ...own, borderWidth: 0, barPercentage: 1, categoryPercentage: 0.9 }];
       if (!line.band) return [own];
       const edge = { borderWidth: 0, pointRadius: 0, pointHitRadius: 0, hidden: off, backgroundColor: `${colour}2e`, band: true };
       return [own, { ...edge, label: "", data: line.band.map(([x, low]) => ({ x, y: low })), fill: false },
@@ -69,6 +70,7 @@ export function lineChart(spec) {
     const axis = (/** @type {string} */ title) => ({ title: { display: Boolean(title), text: title, color: css("--quiet") },
       grid: { color: css("--line") }, border: { color: css("--line") }, ticks: { color: css("--quiet"), maxTicksLimit: 8, maxRotation: 0, autoSkipPadding: 12 } });
     const x = axis(spec.xLabel ?? ""), y = axis(spec.yLabel ?? "");
+    if (spec.bars) Object.assign(x, { stacked: true, offset: true }) && Object.assign(y, { stacked: true });
     return {
       x: { ...x, type: spec.x === "log" ? "logarithmic" : "linear", bounds: "data", ticks: { ...x.ticks, includeBounds: false, precision: whole() ? 0 : undefined, callback: (/** @type {number} */ v) => shownX(v) } },
       y: { ...y, type: spec.log ? "logarithmic" : "linear", beginAtZero: spec.zero ?? false, ...(spec.share ? { min: 0, suggestedMax: 0.1 } : {}),
@@ -91,7 +93,7 @@ export function lineChart(spec) {
       return;
     }
     chart = new Chart(canvas, {
-      type: "line",
+      type: spec.bars ? "bar" : "line",
       data: { datasets: datasets() },
       options: { animation: false, responsive: true, maintainAspectRatio: false, parsing: false, normalized: false, scales: scales(),
         interaction: { mode: "nearest", axis: "x", intersect: false },
