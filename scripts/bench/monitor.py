@@ -22,6 +22,7 @@ from common.limits import Positive
 from common.protocol.messages import Heartbeat, NodeInfo
 from common.records import readers, searches
 from common.settings import WebSettings
+from common.watch.nodes import NodeFiles
 from scripts.bench.harness import Part, Results, cpu_of, in_process, machine, medians, quantile
 from scripts.bench.made_run import make_run, multiply
 from scripts.browser import DESKTOP, NoBrowser, chromium
@@ -72,18 +73,22 @@ class Monitor(Part):
                     in_process(serve, folder, str(self.nodes), str(place), ready=True, loop="asyncio")
                 )
                 url = place.read_text()
-                found: Results = {"asked": self.asked(), "machine": machine(), "api": await self._answers(url, run)}
+                found: Results = {
+                    "asked": self.asked(),
+                    "machine": machine(),
+                    "api": await self._answers(url, run, child.pid),
+                }
                 browser = await stack.enter_async_context(chromium())
                 found["first"] = await _first(browser, url, min(5, self.repeats))
                 found["nodes"] = await self._watched(browser, url, child.pid)
         return found
 
-    async def _answers(self, url: str, run: Path) -> Results:
-        """Milliseconds of requests for each kind of data, one after the other."""
+    async def _answers(self, url: str, run: Path, pid: int) -> Results:
+        """Milliseconds of requests for each kind of data, one after the other, and of the monitor's processor."""
         found: Results = {}
         async with aiohttp.ClientSession() as session:
             for name, address in _requests(run):
-                times = []
+                times, cpu = [], cpu_of(pid)
                 for _ in range(self.repeats):
                     began = time.perf_counter()
                     async with session.get(url + address) as response:
@@ -95,6 +100,7 @@ class Monitor(Part):
                     "first_ms": round(times[0], 1),
                     "median_ms": round(statistics.median(times), 1),
                     "p95_ms": quantile(times, 95, 1),
+                    "cpu_ms": round((cpu_of(pid) - cpu) * 1000 / len(times), 1),
                     "kb": round(len(body) / 1000, 1),
                 }
         return found
@@ -103,7 +109,7 @@ class Monitor(Part):
         """What a page of all nodes costs while they all report: for the page, and for the monitor's process."""
         page = await browser.new_page(viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
         await page.goto(f"{url}/run/{MESH}/nodes")
-        await page.get_by_text("prover-made-0000").first.wait_for()
+        await page.get_by_text("-made-00").first.wait_for()
         client = await page.context.new_cdp_session(page)
         received = 0
 
@@ -135,12 +141,13 @@ def _requests(run: Path) -> Iterator[tuple[str, str]]:
         (attempt,) = db.execute("SELECT attempt_id FROM proofs ORDER BY proof_id DESC LIMIT 1").fetchone()
     with readers.reading(run / searches.FILE) as db:
         (search,) = db.execute("SELECT attempt_id FROM searches LIMIT 1").fetchone()
-    things = {"theorem": theorem, "attempt": attempt, "search": search}
+    (node,) = {sample.node for sample in NodeFiles(run).read() if sample.role == "learner"}
+    things = {"theorem": theorem, "search": search, "state": search, "node": node, "role": "prover"}
     yield "runs", "/api/runs"
     for name, view in all_views().items():
         needed = [field.name for field in msgspec.structs.fields(view.query) if field.required]
-        query = urlencode({field: things.get(field, things.get(name, "")) for field in needed})
-        yield name, f"/api/run/{run.name}/{name}?{query}"
+        about = things.get(name.partition("_")[0], attempt)
+        yield name, f"/api/run/{run.name}/{name}?{urlencode(dict.fromkeys(needed, about))}"
 
 
 async def _main_thread(client: CDPSession) -> dict[str, float]:
