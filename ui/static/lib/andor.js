@@ -25,8 +25,9 @@ export function andOr(columns) {
     open.push(...(taken(state)[tactic]?.[6] ?? []));
   }
   const lit = new Set([0, ...[...line].flatMap(([state, tactic]) => taken(state)[tactic]?.[6] ?? [])]);
-  /** Where each state stands: under a tactic of the state from which it was first reached, that of the line if it may. @type {({state: number, tactic: number} | null)[]} */
+  /** Where each state stands, since several tactics may lead to it: under that of the line, else under the state from which it was first reached. @type {({state: number, tactic: number} | null)[]} */
   const placed = Array(size).fill(null);
+  for (const [state, tactic] of line) for (const child of taken(state)[tactic]?.[6] ?? []) if (child !== 0) placed[child] ??= { state, tactic };
   for (let state = 0; state < size; state++) {
     for (const tactic of order(state)) {
       for (const child of taken(state)[tactic]?.[6] ?? []) if (child > state && !placed[child] && columns.parent[child] === state) placed[child] = { state, tactic };
@@ -44,8 +45,8 @@ export function andOr(columns) {
     return all.map((_, place) => place).sort((a, b) => Number(b === best) - Number(a === best) || (all[b]?.[2] ?? 0) - (all[a]?.[2] ?? 0) || (all[b]?.[1] ?? 0) - (all[a]?.[1] ?? 0));
   }
 
-  /** @param {number} child @param {number} state @param {number} tactic @param {string} place @returns {TreeNode} */
-  const below = (child, state, tactic, place) => (placed[child]?.state === state && placed[child]?.tactic === tactic
+  /** @param {number} child @param {number} state @param {number} tactic @param {string} place @param {boolean} [first] @returns {TreeNode} */
+  const below = (child, state, tactic, place, first = true) => (first && placed[child]?.state === state && placed[child]?.tactic === tactic
     ? { kind: "state", state: child, tactic, key: `s${child}` } : { kind: "again", state: child, tactic, key: `r${state}.${place}` });
 
   return {
@@ -58,7 +59,7 @@ export function andOr(columns) {
     root: { kind: "state", state: 0, tactic: -1, key: "s0" },
     /** What is below a node. @param {TreeNode} node @returns {TreeNode[]} */
     children(node) {
-      if (node.kind === "and") return (taken(node.state)[node.tactic]?.[6] ?? []).map((child, place) => below(child, node.state, node.tactic, `${node.tactic}.${place}`));
+      if (node.kind === "and") return (taken(node.state)[node.tactic]?.[6] ?? []).map((child, place, all) => below(child, node.state, node.tactic, `${node.tactic}.${place}`, all.indexOf(child) === place));
       if (node.kind !== "state") return [];
       return order(node.state).map((tactic) => {
         const left = taken(node.state)[tactic]?.[6] ?? [], [only] = left;

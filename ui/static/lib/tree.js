@@ -18,8 +18,9 @@ import { h, fill } from "./dom.js";
  *   draw: (element: HTMLElement, node: Node, parent: Node | null) => void,
  *   text: (node: Node) => string,
  *   more: (count: number) => string,
- *   select: (node: Node) => void,
- * }} spec `first`: how many children are shown at first. `text`: what a row depends on; it is drawn again when that changes.
+ *   select: (node: Node) => boolean,
+ * }} spec `first`: how many children are shown at first. `text`: what a row depends on; it is drawn again when that changes. `select`: false if there is nothing to show,
+ *   so that the row folds.
  */
 export function tree(spec) {
   const body = h("div", { role: "tree", "aria-label": spec.label, class: "tree" });
@@ -112,7 +113,10 @@ export function tree(spec) {
 
   /** @param {Row<Node>} row */
   function act(row) {
-    if (!row.more) return spec.select(row.node);
+    if (!row.more) {
+      if (!spec.select(row.node) && row.unfolded !== null) fold(row, !row.unfolded);
+      return;
+    }
     limits.set(row.parent, row.of - 1 + 50);
     const at = rows.indexOf(row);
     show();

@@ -50,7 +50,10 @@ export const page = {
         first: (node, children) => Math.min(FIRST, Math.max(node.kind === "and" ? FIRST : 1, made.visited(children, node.state))),
         text: (node) => `${node.key} ${made.open(node.state, now())}`, more: (left) => `Show ${left > 50 ? `50 of ${number(left)}` : number(left)} more`,
         draw: (element, node, parent) => drawRow(element, made, node, above(node, parent), made.open(node.state, now())),
-        select: (node) => context.setQuery({ state: node.state }),
+        select(node) {
+          if (node.kind !== "and") context.setQuery({ state: node.state });
+          return node.kind !== "and";
+        },
       });
       shown.unfold([...made.line].flatMap(([state, tactic]) => [`s${state}`, `a${state}.${tactic}`]).concat("s0"));
       fill(rows, shown.node);
