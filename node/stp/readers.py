@@ -74,6 +74,32 @@ class RunReader(StpStore):
         matches = self._conjectures("c.name = ?", name)
         return matches[0] if matches else None
 
+    def newest_conjectures(
+        self, limit: int, offset: int = 0, text: str = "", fate: str = "", round: int | None = None
+    ) -> tuple[int, list[tuple[Conjecture, int, int]]]:
+        """The number of conjectures whose name, output or reason contains `text`, with a fate and of a round if these
+        are given, and a page of them, the newest first: each with its samples, and how many of these are verified
+        proofs."""
+        where = (
+            "INSTR(name || ' ' || output || ' ' || reason, ?) AND ? IN ('', fate)"
+            " AND (? IS NULL OR round = ?)"  # a round may be 0
+        )
+        wanted = (text, fate, round, round)
+        ((total,),) = self._rows(f"SELECT COUNT(*) FROM conjectures WHERE {where}", *wanted)
+        page = f"c.number IN (SELECT number FROM conjectures WHERE {where} ORDER BY number DESC LIMIT ? OFFSET ?)"
+        found = self._conjectures(page, *wanted, limit, offset)[::-1]
+        names = [each.name for each in found]
+        of_these = f"attempts.name IN ({', '.join('?' * len(names))})"
+        samples = dict(self._rows(f"SELECT name, SUM(samples) FROM attempts WHERE {of_these} GROUP BY name", *names))
+        correct = dict(
+            self._rows(
+                "SELECT attempts.name, SUM(count) FROM found JOIN proofs USING (proof_id)"
+                f" JOIN attempts ON attempt = attempts.number WHERE {of_these} AND verified = 1 GROUP BY attempts.name",
+                *names,
+            )
+        )
+        return total, [(each, samples.get(each.name, 0), correct.get(each.name, 0)) for each in found]
+
     def conjecture_trained(self, name: str) -> list[tuple[int, float]]:
         """The rounds that trained the conjecturer on this conjecture, each with its weight."""
         return self._rows("SELECT round, weight FROM conjecturer_examples WHERE name = ? ORDER BY round", name)
