@@ -51,7 +51,7 @@ export const page = {
         { label: "round", number: true, cell: (each) => number(each.round) },
         { label: "statement", cell: (each) => h("code", null, shortened(each.statement, 200)), class: "statement" },
         { label: "what became of it", cell: (each) => fateOf(each.fate) },
-        { label: "why", cell: (each) => shortened(each.reason, 160) },
+        { label: "why", cell: (each) => shortened(each.reason, 160), class: "statement" },
         { label: "proofs", number: true, title: "Samples that are verified proofs", cell: (each) => (each.samples ? of(each.correct, each.samples) : "") },
         { label: "seed", cell: (each) => shortened(each.seed, 40), class: "name" },
       ],
