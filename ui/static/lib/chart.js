@@ -23,6 +23,13 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 /** @param {number} colour */
 export const colourOf = (colour) => css(`--c${colour % 8}`);
 
+/** Leave out ticks beside the first and the last one, whose labels would lie over each other. @param {any} scale */
+function spread(scale) {
+  const ticks = /** @type {{value: number}[]} */ (scale.ticks), gap = (/** @type {number} */ at) => (ticks[at + 1]?.value ?? 0) - (ticks[at]?.value ?? 0);
+  if (ticks.length > 3 && gap(ticks.length - 2) < 0.7 * gap(1)) ticks.splice(-2, 1);
+  if (ticks.length > 3 && gap(0) < 0.7 * gap(1)) ticks.splice(1, 1);
+}
+
 /** @type {Set<() => void>} */
 const charts = new Set();
 addEventListener("theme", () => charts.forEach((draw) => draw()));
@@ -72,7 +79,7 @@ export function lineChart(spec) {
     const x = axis(spec.xLabel ?? ""), y = axis(spec.yLabel ?? "");
     if (spec.bars) Object.assign(x, { stacked: true, offset: true }) && Object.assign(y, { stacked: true });
     return {
-      x: { ...x, type: spec.x === "log" ? "logarithmic" : "linear", bounds: "data", ticks: { ...x.ticks, includeBounds: false, precision: whole() ? 0 : undefined, callback: (/** @type {number} */ v) => shownX(v) } },
+      x: { ...x, type: spec.x === "log" ? "logarithmic" : "linear", bounds: "data", afterBuildTicks: spread, ticks: { ...x.ticks, includeBounds: false, precision: whole() ? 0 : undefined, callback: (/** @type {number} */ v) => shownX(v) } },
       y: { ...y, type: spec.log ? "logarithmic" : "linear", beginAtZero: spec.zero ?? false, ...(spec.share ? { min: 0, suggestedMax: 0.1 } : {}),
         ticks: { ...y.ticks, callback: (/** @type {number} */ v) => shownY(v) } },
     };
