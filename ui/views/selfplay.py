@@ -19,6 +19,7 @@ from ui.views.searching import From, Limit, cut
 
 if TYPE_CHECKING:
     from node.stp.readers import RunReader
+    from node.stp.records import Conjecture
 
 POINTS = 300
 """Most points of the curve of solved statements."""
@@ -83,7 +84,7 @@ def conjectures(run: Run, query: ConjecturesQuery) -> dict[str, Any]:
         {
             "name": each.name,
             "round": each.round,
-            "statement": cut(each.theorem.signature if each.theorem is not None else each.output, SHORT),
+            "statement": cut(_statement(each), SHORT),
             "fate": each.fate,
             "reason": cut(each.reason, SHORT),
             "seed": each.seed.theorem.name,
@@ -93,6 +94,12 @@ def conjectures(run: Run, query: ConjecturesQuery) -> dict[str, Any]:
         for each, samples, correct in found
     ]
     return {"kind": run.kind, "total": total, "rows": rows}
+
+
+def _statement(conjecture: Conjecture) -> str:
+    """Its statement without its name, which the row has; the model's text if that is no statement."""
+    theorem = conjecture.theorem
+    return f"{theorem.binders} : {theorem.conclusion}".removeprefix(" : ") if theorem is not None else conjecture.output
 
 
 class NameQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

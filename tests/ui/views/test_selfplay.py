@@ -58,6 +58,7 @@ def test_conjectures_are_found_cut_and_told_with_what_became_of_them(run: Run) -
     # One of its three samples that the prover called proofs was refused.
     assert (proved["conjecture_1_0"]["correct"], proved["conjecture_1_0"]["samples"]) == (2, 64)
     assert (proved["conjecture_1_3"]["fate"], proved["conjecture_1_3"]["correct"]) == ("elaborated", 0)
+    assert proved["conjecture_1_3"]["statement"] == "(a b c : Nat) : a + b = b + a + 1"
     assert (proved["conjecture_1_6"]["statement"], proved["conjecture_1_6"]["samples"]) == (
         *("example (a b c : Nat) : sorry", 0),
     )

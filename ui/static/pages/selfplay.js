@@ -25,19 +25,19 @@ export const page = {
     const rounds = table({
       caption: "Rounds",
       columns: [
-        { label: "round", cell: (/** @type {any} */ each) => name(each) },
+        { label: "round", cell: (/** @type {any} */ each) => name(each), class: "short" },
         { label: "stage", cell: (each) => each.stage },
         { label: "conjectures", number: true, title: "Outputs of the conjecturer", cell: (each) => number(each.made) },
-        { label: "elaborate", number: true, title: "Of those that Lean was asked about", cell: (each) => of(each.elaborated, asked(each)) },
-        { label: "proved", number: true, title: "Of those that elaborate", cell: (each) => of(each.proved, each.elaborated) },
-        { label: "not trivial", number: true, title: "Proved by few of their samples: barely proved", cell: (each) => of(each.barely, each.proved) },
+        { label: "elaborate", number: true, title: "Of those that Lean was asked about", cell: (each) => among(each.elaborated, asked(each)) },
+        { label: "proved", number: true, title: "Of those that elaborate", cell: (each) => among(each.proved, each.elaborated) },
+        { label: "not trivial", number: true, title: "Proved by few of their samples: barely proved", cell: (each) => among(each.barely, each.proved) },
         { label: "tried", number: true, title: "Train statements with an attempt", cell: (each) => number(each.tried) },
         { label: "newly solved", number: true, cell: (each) => number(each.newly_solved) },
         { label: "solved", number: true, cell: (each) => `${number(each.solved)} (${percent(each.rate)})` },
         { label: "samples", number: true, cell: (each) => number(each.samples) },
         { label: "trained on", number: true, title: "Proofs and conjectures", cell: (each) => `${number(each.trained_proofs)} + ${number(each.trained_conjectures)}` },
         { label: "time", number: true, cell: (each) => duration(seconds(each)) },
-        { label: "most of it", cell: (each) => (each.limited_by ? `${each.limited_by} ${percent(each.seconds[each.limited_by] / seconds(each))}` : "") },
+        { label: "most of it", cell: (each) => (each.limited_by ? `${each.limited_by} ${percent(each.seconds[each.limited_by] / seconds(each))}` : ""), class: "short" },
       ],
       key: (each) => String(each.number),
       empty: "No round has begun yet.",
@@ -52,7 +52,7 @@ export const page = {
         { label: "statement", cell: (each) => h("code", null, shortened(each.statement, 200)), class: "statement" },
         { label: "what became of it", cell: (each) => fateOf(each.fate) },
         { label: "why", cell: (each) => shortened(each.reason, 160), class: "statement" },
-        { label: "proofs", number: true, title: "Samples that are verified proofs", cell: (each) => (each.samples ? of(each.correct, each.samples) : "") },
+        { label: "proofs", number: true, title: "Samples that are verified proofs", cell: (each) => (each.samples ? among(each.correct, each.samples) : "") },
         { label: "seed", cell: (each) => shortened(each.seed, 40), class: "name" },
       ],
       key: (each) => each.name,
@@ -124,7 +124,7 @@ const seconds = (round) => Object.values(round.seconds).reduce((/** @type {numbe
 /** Conjectures that Lean has seen. @param {any} round */
 const asked = (round) => round.elaborated + (round.fates["not elaborated"] ?? 0);
 /** @param {number} some @param {number} whole */
-const of = (some, whole) => (whole ? `${number(some)} of ${number(whole)} (${percent(some / whole)})` : number(some));
+const among = (some, whole) => (whole ? `${number(some)} of ${number(whole)}` : number(some));
 /** @param {any[]} rounds @param {string} key */
 const sum = (rounds, key) => rounds.reduce((all, each) => all + each[key], 0);
 /** @param {string} fate */
