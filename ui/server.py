@@ -75,7 +75,7 @@ class Monitor:
     def application(self) -> web.Application:
         app = web.Application(middlewares=[_headers, self._from_here])
         app.router.add_get("/", self._first)
-        for path in ("/runs", "/run/{name}", "/run/{name}/{page:.*}"):
+        for path in ("/runs", "/run/{name}", "/run/{name}/{page:[\\s\\S]*}"):
             app.router.add_get(path, self._index)
         app.router.add_get("/static/{file:.+}", self._static)
         app.router.add_get("/chart.js", self._chart)

@@ -47,6 +47,15 @@ async def test_no_other_file_is_served(path: str) -> None:
         assert (await session.get(URL(url + path, encoded=True))).status == 404
 
 
+async def test_an_address_may_have_any_name_in_it() -> None:
+    from yarl import URL
+
+    async with monitoring(Runs(None, mesh())) as url, ClientSession() as session:
+        for name in ("a%0Ab", "a%2Fb", "%E2%80%AEx", "%3Cb%3E", "a%00b"):
+            page = await session.get(URL(f"{url}/run/demo/theorem/{name}", encoded=True))
+            assert page.status == 200 and "<html" in await page.text(), name
+
+
 async def test_a_page_hears_what_has_changed(tmp_path: Path) -> None:
     make_run(tmp_path / "run").close()
     async with monitoring(Runs(tmp_path)) as url, ClientSession() as session:
