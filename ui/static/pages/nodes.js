@@ -72,9 +72,9 @@ function group(label, count, states, role, chosen, context) {
 function columns() {
   return [
     { label: "node", sort: "node", class: "narrow", cell: (each) => h("span", { title: shortened(each.id, 200) }, shortName(each.id)) },
-    { label: "state", sort: "state", cell: (each) => [dot(each.state), each.why ? h("div", { class: "bad" }, shortened(each.why, 240)) : null] },
+    { label: "state", sort: "state", class: "narrow", cell: (each) => [dot(each.state), each.why ? h("div", { class: "bad" }, shortened(each.why, 240)) : null] },
     { label: "does", class: "narrow", cell: (each) => doing(each.does) },
-    { label: "host", sort: "host", cell: (each) => shortened(each.host || "–", 40) },
+    { label: "host", sort: "host", class: "short", cell: (each) => shortened(each.host || "–", 40) },
     { label: "up since", sort: "up", class: "line", cell: (each) => h("span", { title: moment(each.since) }, clock(each.since)) },
     { label: "last heard", sort: "heard", class: "line", cell: (each) => (each.heard ? h("span", { title: moment(each.heard) }, clock(each.heard)) : each.silent ? h("span", { class: each.silent > 10 ? "bad" : "warn" }, `${duration(each.silent)} ago`) : "just now") },
     { label: "CPU", number: true, sort: "cpu", title: "Share of one core; the children of the process, such as Lean, are not counted", cell: (each) => percent(each.cpu) },

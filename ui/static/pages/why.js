@@ -37,7 +37,7 @@ export const page = {
       async refresh() {
         const data = await context.get("why", { of: context.query.get("of") ?? undefined, by: context.query.get("by") ?? undefined });
         const other = data.kind !== "learner" && data.kind !== "mesh";
-        const none = other || (data.attempts === 0 && !data.slowest?.length);
+        const none = other || (data.attempts === 0 && data.verdict.fault === "none" && !data.slowest?.length);
         words.hidden = !none;
         for (const each of cards) each.hidden = none;
         if (none) return void fill(words, other ? `This run has no attempts whose time could be split: it is a ${data.kind} run. A learner in a mesh records them.` : "No attempt has a timeline yet: parts of its time are known once its result is recorded.");
