@@ -95,7 +95,7 @@ export const page = {
           { value: number(made), label: "conjectures" },
           { value: percent(elaborated / (played.reduce((/** @type {number} */ all, /** @type {any} */ each) => all + asked(each), 0) || NaN)), label: "of those seen by Lean elaborate" },
           { value: number(proved), label: `proved, ${number(sum(played, "barely"))} of them by fewer than ${percent(data.barely)} of samples`, tone: "good" },
-          { value: last ? name(last) : "none yet", label: data.finished ? "last round; the run is finished" : last ? `round at work: ${last.stage}` : "rounds" },
+          { value: last ? name(last) : "none yet", label: data.finished ? "last round; the run is finished" : last ? (last.stage === "done" ? "last round, done" : `round at work, ${last.stage}`) : "rounds" },
         ]));
         solved.set([{ name: "solved", points: data.curve, dots: data.curve.length < 30 }]);
         fates.set(FATES.map(([key, text], place) => ({ name: text, colour: COLOURS[place], points: played.map((/** @type {any} */ each) => [each.number, each.fates[key] ?? 0]) }))
