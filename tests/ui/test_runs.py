@@ -126,3 +126,14 @@ def test_a_run_without_records_says_what_it_is(tmp_path: Path) -> None:
     with pytest.raises(NotHere, match="no attempts: it is a training run"):
         _ = Run("trained", Kind.TRAINING, tmp_path).records
     assert ABOUT == "training.json"
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../outside", "inside/..", "a\0b"])
+def test_a_name_that_leads_elsewhere_is_no_run(tmp_path: Path, name: str) -> None:
+    make_run(tmp_path / "runs").close()  # the folder of runs is itself one, and so is its neighbour
+    make_run(tmp_path / "outside").close()
+    with pytest.raises(NotHere):
+        Runs(tmp_path / "runs").get(name)
+    (tmp_path / DATABASE).touch()
+    with pytest.raises(NotHere):
+        Runs(tmp_path / "runs").get(name)
