@@ -225,7 +225,14 @@ class Run:
 
 
 FILES = {
-    "records": (readers.DATABASE, f"{readers.DATABASE}-wal", SELF_PLAY, f"{SELF_PLAY}-wal", EVALUATION),
+    "records": (
+        readers.DATABASE,
+        f"{readers.DATABASE}-wal",
+        SELF_PLAY,
+        f"{SELF_PLAY}-wal",
+        EVALUATION,
+        "attempts.jsonl",
+    ),
     "searches": (searches.FILE, f"{searches.FILE}-wal"),
     "points": (METRICS, ABOUT, SUMMARY),
     "evaluations": (curves.EVALUATIONS, SUMMARY),
@@ -258,7 +265,7 @@ class Runs:
 
     def names(self) -> list[str]:
         """The names of all runs, the watched one first, then the one that changed last."""
-        found = sorted(self._folders(), key=lambda folder: -_changed(folder))
+        found = sorted(self._folders(), key=lambda folder: -changed_at(folder))
         first = [self.watched.name] if self.watched is not None else []
         return list(dict.fromkeys([*first, *(folder.name for folder in found)]))
 
@@ -305,7 +312,7 @@ def _belongs(folder: Path, mesh: MeshState) -> bool:
     return any(owner.get("pid") == info.pid and owner.get("host") == info.host for info in learners)
 
 
-def _changed(folder: Path) -> float:
+def changed_at(folder: Path) -> float:
     """Unix time of a run's latest change."""
     times = []
     for file in (METRICS, readers.DATABASE, f"{readers.DATABASE}-wal", SUMMARY, SELF_PLAY, EVALUATION):

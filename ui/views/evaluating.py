@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any
 
 import msgspec
 
+from common.protocol.attempts import AttemptOutcome
 from common.records.readers import evaluated_statements
 from common.statistics import bootstrap_interval, mcnemar
 from ui.runs import Kind, NotHere, Run
 from ui.views import View
 from ui.views.learning import evaluation, share
 
-MOST_STATEMENTS = 2000
-"""Most statements that are listed; the numbers are of all."""
+MOST_NAMED = 300
+"""Most statements that are listed of those which only one of two evaluations has solved; the numbers are of all."""
 
 Label = Annotated[str, msgspec.Meta(max_length=200)]
 
@@ -45,23 +47,33 @@ class EvaluationsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: Label = ""
     """Empty: the latest one."""
     against: Label = ""
-    """Empty: none."""
+    """The one that it is compared with; empty: none."""
+    outcome: Annotated[str, msgspec.Meta(max_length=20)] = ""
+    """Only statements with this outcome; empty: all."""
+    start: Annotated[int, msgspec.Meta(ge=0)] = msgspec.field(default=0, name="from")
+    limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 100
 
 
 def evaluations(run: Run, query: EvaluationsQuery) -> dict[str, Any]:
-    """The history of a run's evaluations, the statements of one of them, and a comparison with another."""
+    """The history of a run's evaluations, some statements of one of them, and a comparison with another."""
     if run.kind is Kind.EVALUATION:
-        return _of_folder(run)
+        whole, rows = _of_folder(run)
+        return whole | _page(rows, query)
     history = [evaluation(each) for each in run.evaluations()]
     labels = [each["label"] for each in history]
     label = query.label or (labels[-1] if labels else "")
     if (query.label and query.label not in labels) or (query.against and query.against not in labels):
         raise NotHere(f"run {run.name} has no finished evaluation {query.label or query.against}")
     statements = _statements(run, label) if run.folder is not None and label else []
-    found: dict[str, Any] = {"history": history, "label": label, "statements": statements[:MOST_STATEMENTS]}
+    found: dict[str, Any] = {"history": history, "label": label} | _page(statements, query)
     if query.against:
         found["compared"] = compared(_statements(run, query.against), statements)
     return found
+
+
+def _page(statements: Sequence[Statement], query: EvaluationsQuery) -> dict[str, Any]:
+    kept = [each for each in statements if not query.outcome or each.outcome == query.outcome]
+    return {"statements": kept[query.start : query.start + query.limit], "kept": len(kept), "all": len(statements)}
 
 
 def _statements(run: Run, label: str) -> list[Statement]:
@@ -72,7 +84,7 @@ def _statements(run: Run, label: str) -> list[Statement]:
             theorem=each.theorem_id,
             family=each.family,
             level=each.level,
-            outcome=_OUTCOMES.get(each.outcome, "undecided"),
+            outcome=_outcome(each.outcome),
             attempt=each.attempt_id,
             simulations=each.simulations,
             seconds=each.seconds,
@@ -82,7 +94,12 @@ def _statements(run: Run, label: str) -> list[Statement]:
     ]
 
 
-_OUTCOMES = {"proved": "solved", "failed": "unsolved", "rejected": "unsolved", "outstanding": "outstanding"}
+def _outcome(recorded: str) -> str:
+    """As the learner counts it."""
+    if recorded not in set(AttemptOutcome):
+        return "outstanding"
+    outcome = AttemptOutcome(recorded)
+    return "solved" if outcome is AttemptOutcome.PROVED else "unsolved" if outcome.decided else "undecided"
 
 
 def compared(first: Sequence[Statement], second: Sequence[Statement]) -> dict[str, Any]:
@@ -91,22 +108,30 @@ def compared(first: Sequence[Statement], second: Sequence[Statement]) -> dict[st
     before: Mapping[str, bool | None] = {each.theorem: each.solved for each in first}
     both = [(each, before.get(each.theorem), each.solved) for each in second]
     decided = [(each, one, two) for each, one, two in both if one is not None and two is not None]
-    mean, low, high = bootstrap_interval([(float(one), float(two)) for _, one, two in decided], seed=0)
     lost = [each for each, one, two in decided if one and not two]
     won = [each for each, one, two in decided if two and not one]
+    mean, low, high = _interval(len(won), len(lost), len(decided) - len(won) - len(lost))
     return {
         "statements": len(decided),
         "difference": mean,
         "low": low,
         "high": high,
         "p": mcnemar(len(lost), len(won)),
-        "won": won[:MOST_STATEMENTS],
-        "lost": lost[:MOST_STATEMENTS],
+        "won": len(won),
+        "lost": len(lost),
+        "won_names": won[:MOST_NAMED],
+        "lost_names": lost[:MOST_NAMED],
     }
 
 
-def _of_folder(run: Run) -> dict[str, Any]:
-    """The results of `proofmesh eval`, as one evaluation."""
+@lru_cache(maxsize=256)
+def _interval(won: int, lost: int, same: int) -> tuple[float, float, float]:
+    """The bootstrap depends only on how many statements differ, and takes half a second."""
+    return bootstrap_interval([(0.0, 1.0)] * won + [(1.0, 0.0)] * lost + [(0.0, 0.0)] * same, seed=0)
+
+
+def _of_folder(run: Run) -> tuple[dict[str, Any], list[Statement]]:
+    """The results of `proofmesh eval`, as one evaluation, and its statements."""
     # The one place of the monitor that imports a library of `node`'s applications: how attempts of a folder are counted
     # is long, and must not be done in two ways.
     from node.eval.folder import Standing, read
@@ -140,7 +165,7 @@ def _of_folder(run: Run) -> dict[str, Any]:
         "time": max((each.time for row in results.statements for each in row.attempts), default=0.0),
     }
     parts = {kind: {name: _share(some) for name, some in groups.items()} for kind, groups in grouped.items()}
-    return {"history": [whole | parts], "label": run.name, "statements": statements[:MOST_STATEMENTS]}
+    return {"history": [whole | parts], "label": run.name}, statements
 
 
 def _share(statements: Sequence[Statement]) -> Any:

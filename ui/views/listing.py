@@ -12,7 +12,7 @@ import msgspec
 from common.config import without_secrets
 from common.records import readers
 from common.records.readers import UnreadableRecords
-from ui.runs import Kind, NotHere, Run, Runs
+from ui.runs import Kind, NotHere, Run, Runs, changed_at
 from ui.views.learning import share
 
 RUNNING_SECONDS = 60.0
@@ -35,6 +35,8 @@ class ListQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """1: names, kinds and states only."""
     compare: Annotated[str, msgspec.Meta(max_length=2000)] = ""
     """Names with commas: curves, results and settings of these."""
+    quantity: Annotated[str, msgspec.Meta(max_length=100)] = ""
+    """The curve of those: a value of their metrics; empty: their evaluations alone."""
 
 
 class _Known(NamedTuple):
@@ -64,7 +66,11 @@ class Listing:
             return rows
         names = list(dict.fromkeys(query.compare.split(",")))[:MOST_COMPARED]
         chosen = [self._runs.get(name) for name in names if name]
-        return {"runs": rows, "compared": [_compared(run) for run in chosen], "settings": _settings(chosen)}
+        return {
+            "runs": rows,
+            "compared": [_compared(run, query.quantity) for run in chosen],
+            "settings": _settings(chosen),
+        }
 
     def _row(self, run: Run) -> dict[str, Any]:
         version = " ".join(run.versions().values()) if run.mesh is None else str(time.time())
@@ -86,6 +92,7 @@ def _content(run: Run) -> dict[str, Any]:
     """What a row says of a run, as far as its files are readable."""
     points, summary = run.points(), run.summary()
     times = [point.time for point in points]
+    changed = changed_at(run.folder) if run.folder is not None else 0.0
     try:
         evaluations = run.evaluations()
     except NotHere:
@@ -95,7 +102,7 @@ def _content(run: Run) -> dict[str, Any]:
     return {
         "finished": summary is not None or (about is not None and bool(points) and points[-1].step >= about.steps),
         "started": min(times, default=None),
-        "changed": max(times, default=None),
+        "changed": changed or max(times, default=None),
         "steps": points[-1].step if points else None,
         "stage": about.stage if about is not None else "",
         "proofs": _proofs(run),
@@ -120,17 +127,18 @@ def _solved(evaluation: dict[str, Any] | None) -> Any:
     return share(int(evaluation["solved"] or 0), int(evaluation["statements"]) - int(evaluation["undecided"] or 0))
 
 
-def _compared(run: Run) -> dict[str, Any]:
-    """The curves of a run, and the numbers of its summary."""
+def _compared(run: Run, quantity: str) -> dict[str, Any]:
+    """A curve of a run, the names of all, its evaluations, and the numbers of its summary."""
     points = run.points()
     names = sorted({name for point in points for name in point.values})
     summary = run.summary() or {}
     begin = points[0].time if points else 0.0
     return {
         "name": run.name,
-        "step": [point.step for point in points],
-        "seconds": [point.time - begin for point in points],
-        "values": {name: [point.values.get(name) for point in points] for name in names},
+        "names": names,
+        "curve": [
+            (point.step, point.time - begin, point.values[quantity]) for point in points if quantity in point.values
+        ],
         "evaluations": [
             {"step": each["step"], "seconds": each["time"] - begin, "share": _solved(each)}
             for each in run.evaluations()

@@ -35,7 +35,7 @@ def test_each_run_says_what_it_reached_and_is_read_again_only_when_it_has_change
     assert rows[0]["name"] == "live" and by_name["live"]["state"] == "live"
     learned = by_name["learned"]
     assert (learned["state"], learned["proofs"], learned["before"].solved, learned["after"].solved) == (
-        "stopped",
+        "running",
         1,
         1,
         3,
@@ -54,12 +54,12 @@ def test_runs_are_compared_by_curves_results_and_the_settings_in_which_they_diff
         (tmp_path / name / "config.toml").write_text(text)
         (tmp_path / name / "summary.json").write_text(json.dumps({"solved_after": 3, "kind": "rl"}))
     listing = Listing(Runs(tmp_path))
-    found = listing.answer(ListQuery(compare="one,two,one"))
+    found = listing.answer(ListQuery(compare="one,two,one", quantity="loss"))
     assert isinstance(found, dict)
     assert [each["name"] for each in found["compared"]] == ["one", "two"]
     assert found["settings"] == [{"name": "learner.trainer.rate", "values": ["0.1", "0.2"]}]
     assert found["compared"][0]["results"] == {"solved_after": 3}
-    assert found["compared"][0]["values"] == {"loss": [2.0]}
+    assert found["compared"][0]["curve"] == [(1, 0.0, 2.0)] and found["compared"][0]["names"] == ["loss"]
     with pytest.raises(NotHere):
         listing.answer(ListQuery(compare="one,absent"))
 
@@ -78,7 +78,10 @@ def test_two_evaluations_differ_over_what_both_have_decided() -> None:
     second = [statement(name, "solved") for name in "bcd"] + [statement("a", "unsolved"), statement("e", "solved")]
     found = compared(first, second)
     assert found["statements"] == 3 and found["difference"] == pytest.approx(1 / 3)
-    assert [each.theorem for each in found["won"]] == ["b", "c"] and [each.theorem for each in found["lost"]] == ["a"]
+    assert [each.theorem for each in found["won_names"]] == ["b", "c"] and [
+        each.theorem for each in found["lost_names"]
+    ] == ["a"]
+    assert (found["won"], found["lost"]) == (2, 1)
     assert found["p"] == pytest.approx(1.0) and found["low"] < 0 < found["high"]
 
 
@@ -98,6 +101,8 @@ def test_the_statements_of_an_evaluation_come_from_the_records_with_their_last_a
     found = evaluations(run, EvaluationsQuery())
     shown = [(each.theorem, each.outcome, each.attempt) for each in found["statements"]]
     assert shown == [("v", "solved", "run-12"), ("w", "outstanding", "run-13")] and found["label"] == "step-7"
+    page = evaluations(run, EvaluationsQuery(outcome="outstanding", start=0, limit=1))
+    assert ([each.theorem for each in page["statements"]], page["kept"], page["all"]) == (["w"], 1, 2)
     with pytest.raises(NotHere, match="no finished evaluation step-9"):
         evaluations(run, EvaluationsQuery(label="step-9"))
     assert evaluations(mesh(), EvaluationsQuery())["statements"] == [] and verdict_of(mesh()).fault == "none"

@@ -1,7 +1,7 @@
 // Evaluations: their history, one of them by level, family and statement, and two compared.
 import { fill, h, shortened } from "../lib/dom.js";
 import { duration, moment, number, percent } from "../lib/format.js";
-import { card, dot, empty, heading, tiles } from "../lib/parts.js";
+import { card, choice, dot, empty, heading, pager, tiles } from "../lib/parts.js";
 import { lineChart } from "../lib/chart.js";
 import { table } from "../lib/table.js";
 
@@ -50,9 +50,8 @@ export const page = {
     const against = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "Compare with" }));
     against.addEventListener("change", () => context.setQuery({ against: against.value }));
     const difference = h("div", { class: "tiles" }), won = h("div"), lost = h("div");
-    const only = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "Outcome" },
-      ["all outcomes", "solved", "unsolved", "undecided", "outstanding"].map((text, i) => h("option", { value: i ? text : "", selected: (context.query.get("outcome") ?? "") === (i ? text : "") }, text))));
-    only.addEventListener("change", () => context.setQuery({ outcome: only.value }));
+    const only = choice(context, "outcome", "Outcome", [["", "all outcomes"], ["solved", "solved"], ["unsolved", "unsolved"], ["undecided", "undecided"], ["outstanding", "outstanding"]]);
+    const pages = pager(context, 100);
     const statements = table({
       caption: "Statements",
       columns: [
@@ -65,18 +64,20 @@ export const page = {
         { label: "", cell: (each) => (each.attempt ? h("a", { href: context.href("search", each.attempt) }, "search") : shortened(each.reason, 200)) },
       ],
       key: (each) => each.theorem,
-      href: (each) => (each.attempt ? context.href("attempt", each.attempt) : "#"),
+      href: (each) => (each.attempt ? context.href("attempt", each.attempt) : ""),
       tall: true,
     });
     const chosen = h("span", { class: "quiet" }), kept = h("span", { class: "quiet" });
     const compareCard = card("Compared with", { wide: true, tools: against }, difference, won, lost);
     const parts = [card("By level", { note: chosen }, levels.node), card("By family", {}, families.node)];
-    const statementsCard = card("Statements", { note: kept, wide: true, tools: only }, statements.node);
-    root.append(heading("Evaluation"), card("Over the run", { note: "95 % intervals over statements, which never train", wide: true }, chart.node),
+    const statementsCard = card("Statements", { note: kept, wide: true, tools: only }, statements.node, pages.node);
+    const none = h("p", { class: "wide quiet", hidden: true }, "This run has no evaluations of its own: ", h("a", { href: context.href("training") }, "its training"), " measures held-out data.");
+    root.append(heading("Evaluation"), none, card("Over the run", { note: "95 % intervals over statements, which never train", wide: true }, chart.node),
       card("Evaluations", { wide: true }, history.node), ...parts, compareCard, statementsCard);
     return {
       async refresh() {
-        const data = await context.get("evaluations", { label: context.query.get("label") ?? "", against: context.query.get("against") ?? "" });
+        const data = await context.get("evaluations", { label: context.query.get("label") ?? "", against: context.query.get("against") ?? "", outcome: context.query.get("outcome") ?? "", from: pages.from(), limit: pages.size });
+        none.hidden = data.history.length > 0 || !["training", "self-play"].includes(context.tick?.kind ?? "");
         label = data.label;
         const one = data.history.find((/** @type {any} */ each) => each.label === label);
         chart.set([{ name: "all statements", dots: true, points: data.history.map((/** @type {any} */ e) => [e.step, e.share.rate]), band: data.history.map((/** @type {any} */ e) => [e.step, e.share.low, e.share.high]) }]);
@@ -86,15 +87,14 @@ export const page = {
         families.set(byName(one?.families));
         for (const each of parts) each.hidden = !one;
         const others = data.history.map((/** @type {any} */ each) => each.label).filter((/** @type {string} */ other) => other !== label);
-        compareCard.hidden = others.length === 0 || data.statements.length === 0;
+        compareCard.hidden = others.length === 0 || data.all === 0;
         const picked = context.query.get("against") ?? "";
         fill(against, h("option", { value: "" }, "no other"), others.map((/** @type {string} */ other) => h("option", { value: other, selected: other === picked }, shortened(other, 60))));
         showCompared(data.compared, difference, won, lost, context);
-        const wanted = context.query.get("outcome");
-        const rows = wanted ? data.statements.filter((/** @type {any} */ each) => each.outcome === wanted) : data.statements;
-        fill(kept, `${number(rows.length)} of ${number(one?.statements ?? rows.length)}`);
-        statements.set(rows);
-        statementsCard.hidden = !data.statements.length;
+        fill(kept, `${number(data.kept)} of ${number(data.all)}`);
+        statements.set(data.statements);
+        pages.set(data.kept, data.statements.length);
+        statementsCard.hidden = !data.all;
       },
       close: () => chart.close(),
     };
@@ -115,17 +115,17 @@ function showCompared(found, difference, won, lost, context) {
   fill(difference, tiles([
     { value: `${found.difference > 0 ? "+" : ""}${number(100 * found.difference)}`, label: `points, 95 % interval ${number(100 * found.low)} to ${number(100 * found.high)}`, tone: found.low > 0 ? "good" : found.high < 0 ? "bad" : undefined },
     { value: number(found.statements), label: "statements that both decided" },
-    { value: number(found.won.length), label: "solved here only", tone: "good" },
-    { value: number(found.lost.length), label: "solved there only", tone: found.lost.length ? "warn" : undefined },
+    { value: number(found.won), label: "solved here only", tone: "good" },
+    { value: number(found.lost), label: "solved there only", tone: found.lost ? "warn" : undefined },
     { value: number(found.p), label: "p, McNemar's test" },
   ]));
-  fill(won, names("Solved here only", found.won, context));
-  fill(lost, names("Solved there only", found.lost, context));
+  fill(won, names("Solved here only", found.won, found.won_names, context));
+  fill(lost, names("Solved there only", found.lost, found.lost_names, context));
 }
 
-/** @param {string} title @param {any[]} statements @param {import("../types").Context} context */
-function names(title, statements, context) {
+/** @param {string} title @param {number} count @param {any[]} statements @param {import("../types").Context} context */
+function names(title, count, statements, context) {
   if (!statements.length) return null;
-  return h("details", { open: statements.length <= 30 }, h("summary", null, `${title} (${number(statements.length)})`),
-    h("p", { class: "list" }, statements.slice(0, 300).map((each) => [h("a", { href: each.attempt ? context.href("attempt", each.attempt) : context.href("theorem", each.theorem) }, shortened(each.theorem, 60)), " "])));
+  return h("details", { open: statements.length <= 30 }, h("summary", null, `${title} (${number(count)})`),
+    h("p", { class: "list" }, statements.map((each) => [h("a", { href: each.attempt ? context.href("attempt", each.attempt) : context.href("theorem", each.theorem) }, shortened(each.theorem, 60)), " "])));
 }

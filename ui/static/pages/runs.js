@@ -36,8 +36,9 @@ export const page = {
         { label: "95 % interval", number: true, cell: (run) => (run.after ? `${percent(run.after.low)} to ${percent(run.after.high)}` : "") },
         { label: "proofs", number: true, cell: (run) => number(run.proofs) },
         { label: "step", number: true, cell: (run) => number(run.steps) },
+        { label: "started", cell: (run) => moment(run.started) },
         { label: "took", number: true, cell: (run) => duration(run.changed !== null && run.started !== null ? run.changed - run.started : null) },
-        { label: "last point", cell: (run) => moment(run.changed) },
+        { label: "last change", cell: (run) => moment(run.changed) },
       ],
       key: (run) => run.name,
       href: (run) => `/run/${part(run.name)}/overview`,
@@ -45,17 +46,17 @@ export const page = {
       tall: true,
     });
     const quantity = h("select", { "aria-label": "Quantity" });
-    quantity.addEventListener("change", () => context.setQuery({ quantity: /** @type {HTMLSelectElement} */ (quantity).value }));
+    quantity.addEventListener("change", () => context.setQuery({ quantity: /** @type {HTMLSelectElement} */ (quantity).value === SOLVED ? undefined : /** @type {HTMLSelectElement} */ (quantity).value }));
     const over = choice(context, "over", "Over", [["step", "over steps"], ["seconds", "over seconds since the start"]]);
-    const chart = lineChart({ title: "Runs compared", xLabel: "training step, or seconds", empty: "These runs have no such curve." });
-    const shareChart = lineChart({ title: "Statements solved", xLabel: "training step, or seconds", share: true, empty: "These runs have no evaluation." });
+    const chart = lineChart({ title: "Runs compared", xLabel: "steps, or seconds", empty: "These runs have no such curve." });
+    const shareChart = lineChart({ title: "Statements solved", xLabel: "steps, or seconds", share: true, empty: "These runs have no evaluation." });
     const results = h("div"), settings = h("div");
     const compare = [card("Curves", { wide: true, tools: [quantity, over] }, chart.node, shareChart.node), card("Results", {}, results), card("Settings in which they differ", {}, settings)];
     root.append(heading("Runs"), card("All runs", { note: "tick two or more to compare them", wide: true, tools: field }, runs.node), ...compare);
     return {
       async refresh() {
         const names = chosen();
-        const data = await context.get("runs", { compare: names.length > 1 ? names.join(",") : "" });
+        const data = await context.get("runs", { compare: names.length > 1 ? names.join(",") : "", quantity: context.query.get("quantity") ?? "" });
         const all = Array.isArray(data) ? data : data.runs;
         const text = field.value.toLowerCase();
         runs.set(all.filter((/** @type {any} */ run) => `${run.name} ${run.kind} ${run.state} ${run.stage}`.toLowerCase().includes(text)).map((/** @type {any} */ run) => ({ ...run, picked: names.includes(run.name) })));
@@ -71,8 +72,8 @@ export const page = {
     /** @param {any} data */
     function show(data) {
       const found = /** @type {any[]} */ (data.compared);
-      const curves = [...new Set(found.flatMap((run) => Object.keys(run.values)))].sort();
-      const picked = context.query.get("quantity") ?? (found.some((run) => run.evaluations.length) ? SOLVED : curves.find((name) => name === "loss") ?? curves[0]);
+      const curves = [...new Set(found.flatMap((run) => run.names))].sort();
+      const picked = context.query.get("quantity") ?? SOLVED;
       fill(quantity, [SOLVED, ...curves].map((name) => h("option", { value: name, selected: name === picked }, name)));
       const x = context.query.get("over") === "seconds" ? "seconds" : "step";
       const byShare = picked === SOLVED;
@@ -84,7 +85,7 @@ export const page = {
           return { name: run.name, dots: true, points: known.map((/** @type {any} */ each) => [each[x], each.share.rate]), band: known.map((/** @type {any} */ each) => [each[x], each.share.low, each.share.high]) };
         }));
       } else {
-        chart.set(found.map((run) => ({ name: run.name, points: (run.values[picked ?? ""] ?? []).map((/** @type {any} */ value, /** @type {number} */ i) => [run[x][i], value]).filter((/** @type {any} */ [, value]) => value !== null) })));
+        chart.set(found.map((run) => ({ name: run.name, points: run.curve.map((/** @type {number[]} */ [step, seconds, value]) => [x === "seconds" ? seconds : step, value]) })));
       }
       const names = found.map((run) => run.name), rows = [...new Set(found.flatMap((run) => Object.keys(run.results)))];
       fill(results, grid("Results", names, rows.map((name) => ({ name: name.replaceAll("_", " "), values: found.map((run) => number(run.results[name])) }))));
