@@ -73,9 +73,16 @@ async def _draw(browser: Browser, url: str, theme: str, size: tuple[int, int], f
     page = await browser.new_page(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce")
     await page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     page.set_default_timeout(SECONDS * 1000)
+    waiting = set()
+    page.on("request", lambda request: waiting.add(request) if "/events" not in request.url else None)
+    for ended in ("requestfinished", "requestfailed"):
+        page.on(ended, lambda request: waiting.discard(request))
     await page.goto(url)
     await page.locator("main h1").first.wait_for()
-    await page.wait_for_timeout(1500)  # until it has drawn what it asked for; the stream of events never ends
+    quiet = 0
+    while quiet < 5:  # the stream of events never ends, so the network is never idle
+        await page.wait_for_timeout(200)
+        quiet = 0 if waiting else quiet + 1
     picture = Image.open(io.BytesIO(await page.screenshot()))
     picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
     await page.close()
