@@ -102,7 +102,11 @@ def _hostile(value: Any, values: Iterator[int], field: str = "") -> Any:
 def _records(path: Path) -> None:
     db = sqlite3.connect(path)
     with db:
-        db.create_function("named", 1, lambda name: f"{name} {TEXTS[crc32(name.encode()) % len(TEXTS)]}"[:LONGEST_NAME])
+        db.create_function(
+            "named",
+            1,
+            lambda name: f"{name} {TEXTS[crc32(name.encode()) % len(TEXTS)]}".replace("\0", "")[:LONGEST_NAME],
+        )
         for table, (text, number) in _columns(db).items():
             for place, column in enumerate(text):
                 if column in KEYS:
