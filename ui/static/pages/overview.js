@@ -82,7 +82,7 @@ function showResult(where, inside, summary) {
   fill(inside, tiles([
     { value: `${number(summary.solved_before)} → ${number(summary.solved_after)}`, label: `of ${number(summary.test_total)} test statements, before and after` },
     { value: `${summary.difference > 0 ? "+" : ""}${number(100 * summary.difference)}`, label: `points, 95 % interval ${number(100 * summary.ci_low)} to ${number(100 * summary.ci_high)}`, tone: summary.ci_low > 0 ? "good" : undefined },
-    { value: number(summary.proofs_verified), label: "proofs verified" },
+    { value: number(summary.recorded_proofs ?? summary.proofs_verified), label: "proofs recorded" },
     { value: number(summary.proofs_rejected), label: "rejected", tone: summary.proofs_rejected ? "bad" : undefined },
     { value: duration(summary.wall_s), label: "in all" },
   ]));
