@@ -24,6 +24,7 @@ from typing import Any
 from common import curves
 from common.curves import METRICS
 from common.output.command import UserError
+from common.output.visible import say
 from common.records import readers, searches
 from common.records.schema import MIGRATIONS
 from common.watch import nodes, spans
@@ -231,4 +232,4 @@ def _attempt_of(span: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     record(Path(sys.argv[1]))
-    print(f"{RECORDING}: {RECORDING.stat().st_size / 1000:.0f} kB")
+    say(f"{RECORDING}: {RECORDING.stat().st_size / 1000:.0f} kB")

@@ -9,10 +9,12 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from node.model.config import FileMismatch, ModelConfig, config_from_dict
-from node.model.tokenizer import Tokenizer, TokenizerError
+
+if TYPE_CHECKING:
+    from node.model.tokenizer import Tokenizer
 
 SCHEMA_VERSION = 1
 """Incremented when the files or their meaning change."""
@@ -71,6 +73,8 @@ def check(directory: Path) -> dict[str, Any]:
 def load_reading(directory: Path) -> tuple[Tokenizer, ModelConfig, int]:
     """How a checkpoint's network reads text, without its weights: tokenizer, configuration and step. Raises
     CheckpointError."""
+    from node.model.tokenizer import Tokenizer, TokenizerError
+
     state = check(directory)
     try:
         return Tokenizer.load(directory / TOKENIZER), config_from_dict(state["model"]), state["step"]

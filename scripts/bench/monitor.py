@@ -24,8 +24,8 @@ from common.records import readers, searches
 from common.settings import WebSettings
 from common.watch.nodes import NodeFiles
 from scripts.bench.harness import Part, Results, cpu_of, in_process, machine, medians, quantile
-from scripts.bench.made_run import make_run, multiply
 from scripts.browser import DESKTOP, NoBrowser, chromium
+from scripts.made_run import make_run, multiply
 from ui.mesh_state import MeshState
 from ui.runs import Kind, Run, Runs
 from ui.server import Monitor as Served
@@ -47,7 +47,7 @@ class Monitor(Part):
 
         proofmesh bench monitor [--thousands 100] [--nodes 1000] [--json OUT]
 
-    The run is made up (`scripts.bench.made_run`) and the nodes are simulated in the monitor's process, without a
+    The run is made up (`scripts.made_run`) and the nodes are simulated in the monitor's process, without a
     broker. Chromium is on the same machine, so its times have the server's in them.
     """
 

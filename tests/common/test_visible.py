@@ -140,7 +140,7 @@ def test_data_is_exact_in_a_pipe_and_shown_on_a_terminal(
 
 
 def test_the_page_of_the_monitor_escapes_the_same_characters() -> None:
-    script = (ROOT / "ui/static/page.js").read_text(encoding="utf-8")
+    script = (ROOT / "ui/static/lib/dom.js").read_text(encoding="utf-8")
     constants = dict(re.findall(r"^const (CONTROLS|UNSEEN) = String\.raw`(.*)`;$", script, re.MULTILINE))
     found = {
         name: re.sub(r"\\u\{(\w+)\}", lambda match: f"\\U{match[1]:0>8}", value) for name, value in constants.items()
@@ -151,15 +151,17 @@ def test_the_page_of_the_monitor_escapes_the_same_characters() -> None:
 @pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript here")
 @pytest.mark.process
 def test_the_page_of_the_monitor_shows_text_like_this(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "ui/static/page.js", tmp_path / "page.mjs")
+    shutil.copy(ROOT / "ui/static/lib/dom.js", tmp_path / "dom.mjs")
     texts = [HOSTILE, "∀ ⚠️ a\ufe0f \U000e0041", "a\r\n\tb"]
-    message = json.dumps({"event": texts, "lean": texts[2]})
-    code = f"import {{ received }} from './page.mjs'; console.log(JSON.stringify(received({json.dumps(message)})))"
+    code = (
+        f"import {{ visible }} from './dom.mjs'; const texts = {json.dumps(texts)};"
+        "console.log(JSON.stringify([texts.map((text) => visible(text)), visible(texts[2], true)]))"
+    )
     (tmp_path / "run.mjs").write_text(code, encoding="utf-8")
     ran = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    shown = json.loads(ran.stdout)
-    assert shown["event"] == [visible(text) for text in texts]
-    assert shown["lean"] == "a\n\tb"
+    shown, lines = json.loads(ran.stdout)
+    assert shown == [visible(text) for text in texts]
+    assert lines == "a\n\tb"
 
 
 OWN = re.compile(r"print\((USAGE|__doc__|overview\(|version\(|as_json\(|escaped_json\(|as_document\()")

@@ -12,7 +12,9 @@ ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
     "common": set(),
     "broker": {"common"},
-    "ui": {"common"},
+    # The monitor shows what others keep, by their own readers, each imported when a page asks for it: self-play's
+    # rounds, the folder of an evaluation, the replay as its learner reads it. What is submitted goes through `proving`.
+    "ui": {"common", "node.eval", "node.learner", "node.model", "node.play", "node.proving", "node.stp"},
     # Libraries.
     "node.lean": {"common"},
     "node.model": {"common"},

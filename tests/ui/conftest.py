@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 
 from common.curves import METRICS, About, encode_line, write_about
-from scripts.bench.made_run import BEGAN, make_run
 from scripts.browser import NoBrowser, chromium
+from scripts.made_run import BEGAN, make_run
 from tests.node.eval.small import outcomes, write
 from tests.node.stp.filled import filled
 from tests.ui.browser import Serve, Windows

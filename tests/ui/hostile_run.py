@@ -18,7 +18,7 @@ import msgspec
 from common.limits import LONGEST_NAME
 from common.records.readers import DATABASE
 from common.records.searches import FILE as SEARCHES, SearchTree, packed, unpacked
-from scripts.bench.made_run import make_run
+from scripts.made_run import make_run
 from tests.hostile import HOSTILE
 
 MARK = "window.ran"

@@ -15,8 +15,8 @@ import pytest
 from common import curves
 from common.limits import LONGEST_NAME
 from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
-from scripts.bench.made_run import make_run
 from scripts.browser import DESKTOP, PHONE, listed
+from scripts.made_run import make_run
 from tests.ui.browser import Serve, Windows, expect, flaws, told
 from tests.ui.hostile_run import NUMBERS, TEXTS
 from tests.ui.monitors import monitoring

@@ -11,7 +11,7 @@ import pytest
 
 from common.protocol.messages import Heartbeat, LeanProxyFacts, LogRecord, NodeInfo, Protection
 from common.watch.nodes import FILE, NodeSample
-from scripts.bench.made_run import make_run
+from scripts.made_run import make_run
 from tests.ui.monitors import mesh
 from ui.runs import Kind, NotHere, Run
 from ui.server import encode

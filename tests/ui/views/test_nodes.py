@@ -13,7 +13,7 @@ import pytest
 
 from common.protocol.messages import Heartbeat, LogRecord, NodeInfo
 from common.watch.nodes import FILE, NodeSample
-from scripts.bench.made_run import make_run
+from scripts.made_run import make_run
 from tests.ui.monitors import mesh
 from ui.mesh_state import MeshState
 from ui.runs import Kind, Run

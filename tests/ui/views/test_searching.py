@@ -16,7 +16,7 @@ from common.records.readers import DATABASE, TheoremResult, read_groups
 from common.records.rows import PARTS, Verdict
 from common.records.searches import KeptSearches, SearchState, SearchTree, TakenTactic, packed
 from common.records.store import Store
-from scripts.bench.made_run import make_run
+from scripts.made_run import make_run
 from tests.node.learner.builders import PROVED, planned, result, row
 from ui.runs import Kind, NotHere, Run
 from ui.server import encode

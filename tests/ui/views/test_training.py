@@ -10,7 +10,7 @@ from common.curves import METRICS, About, encode_line, write_about
 from common.records.readers import DATABASE
 from common.records.rows import WeightsRow
 from common.records.store import Store
-from scripts.bench.made_run import make_run
+from scripts.made_run import make_run
 from tests.node.eval.small import outcomes, write
 from tests.ui.monitors import mesh
 from ui.runs import Kind, Run, Runs

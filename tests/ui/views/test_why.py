@@ -18,7 +18,7 @@ from common.records.lately import BUCKET, Lately, course, slowest
 from common.records.readers import DATABASE
 from common.records.rows import PARTS, Parts
 from common.watch import spans
-from scripts.bench.made_run import make_run, multiply
+from scripts.made_run import make_run, multiply
 from tests.ui.monitors import mesh
 from ui.runs import Kind, Run
 from ui.server import encode
