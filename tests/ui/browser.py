@@ -113,8 +113,12 @@ class Windows:
             }""",
             path,
         )
-        await page.locator("main h1:not([data-left])").first.wait_for()
-        await self.settled(page)
+        try:
+            await page.locator("main h1:not([data-left])").first.wait_for()
+            await self.settled(page)
+        except Exception as error:
+            error.add_note(f"on the way to {path[:300]}")
+            raise
 
     async def close(self) -> None:
         """Close all pages. Fails the test if there was a fault that it did not expect."""

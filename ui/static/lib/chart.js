@@ -30,6 +30,17 @@ function spread(scale) {
   if (ticks.length > 3 && gap(0) < 0.7 * gap(1)) ticks.splice(1, 1);
 }
 
+// Beyond these, an axis looks for ticks for ever: there is no number between its ends, or no decimal place of its steps.
+const LARGEST = { x: 1e13, y: 1e100 }, SMALLEST = 1e-100;
+
+/** A line without what cannot be drawn: a value that is no measurement is a gap. @param {import("../types").Line} line */
+function drawable(line) {
+  const x = (/** @type {number} */ value) => Math.abs(value) <= LARGEST.x, y = (/** @type {number | null} */ value) => value !== null && Math.abs(value) <= LARGEST.y;
+  const tiny = (/** @type {number} */ value) => (Math.abs(value) < SMALLEST ? 0 : value);
+  return { ...line, points: line.points.filter(([at]) => x(at)).map(([at, value]) => /** @type {[number, number | null]} */ ([tiny(at), value !== null && y(value) ? tiny(value) : null])),
+    band: line.band?.filter(([at, low, high]) => x(at) && y(low) && y(high)).map(([at, low, high]) => /** @type {[number, number, number]} */ ([tiny(at), tiny(low), tiny(high)])) };
+}
+
 /** @type {Set<() => void>} */
 const charts = new Set();
 addEventListener("theme", () => charts.forEach((draw) => draw()));
@@ -144,7 +155,7 @@ export function lineChart(spec) {
       charts.add(redraw);
       const now = JSON.stringify(next);
       if (now === text && chart) return;
-      [lines, text] = [next, now];
+      [lines, text] = [next.map(drawable), now];
       canvas.setAttribute("aria-label", words());
       showLegend();
       if (numbers.open) showNumbers();
