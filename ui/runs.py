@@ -315,7 +315,16 @@ def _belongs(folder: Path, mesh: MeshState) -> bool:
 def changed_at(folder: Path) -> float:
     """Unix time of a run's latest change."""
     times = []
-    for file in (METRICS, readers.DATABASE, f"{readers.DATABASE}-wal", SUMMARY, SELF_PLAY, EVALUATION):
+    for file in (
+        METRICS,
+        readers.DATABASE,
+        f"{readers.DATABASE}-wal",
+        SUMMARY,
+        SELF_PLAY,
+        f"{SELF_PLAY}-wal",
+        EVALUATION,
+        "attempts.jsonl",
+    ):
         try:
             times.append((folder / file).stat().st_mtime)
         except OSError:

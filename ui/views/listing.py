@@ -65,12 +65,19 @@ class Listing:
         if query.short or not query.compare:
             return rows
         names = list(dict.fromkeys(query.compare.split(",")))[:MOST_COMPARED]
-        chosen = [self._runs.get(name) for name in names if name]
+        chosen = [run for name in names if (run := self._found(name)) is not None]
         return {
             "runs": rows,
             "compared": [_compared(run, query.quantity) for run in chosen],
             "settings": _settings(chosen),
         }
+
+    def _found(self, name: str) -> Run | None:
+        """A run that is compared; None if it was removed."""
+        try:
+            return self._runs.get(name)
+        except NotHere:
+            return None
 
     def _row(self, run: Run) -> dict[str, Any]:
         version = " ".join(run.versions().values()) if run.mesh is None else str(time.time())
