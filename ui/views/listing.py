@@ -65,7 +65,7 @@ class Listing:
         if query.short or not query.compare:
             return rows
         names = list(dict.fromkeys(query.compare.split(",")))[:MOST_COMPARED]
-        chosen = [run for name in names if (run := self._found(name)) is not None]
+        chosen = [found for name in names if (found := self._found(name)) is not None]
         return {
             "runs": rows,
             "compared": [_compared(run, query.quantity) for run in chosen],
