@@ -143,11 +143,13 @@ def _requests(run: Path) -> Iterator[tuple[str, str]]:
     with readers.reading(run / searches.FILE) as db:
         (search,) = db.execute("SELECT attempt_id FROM searches LIMIT 1").fetchone()
     (node,) = {sample.node for sample in NodeFiles(run).read() if sample.role == "learner"}
-    things = {"theorem": theorem, "search": search, "state": search, "node": node, "role": "prover"}
+    things = {"theorem": theorem, "search": search, "state": search, "node": node, "role": "prover", "replay-row": "1"}
     yield "runs", "/api/runs"
     for name, view in all_views().items():
+        if name == "conjecture":  # of self-play alone
+            continue
         needed = [field.name for field in msgspec.structs.fields(view.query) if field.required]
-        about = things.get(name.partition("_")[0], attempt)
+        about = things.get(name) or things.get(name.partition("_")[0], attempt)
         yield name, f"/api/run/{run.name}/{name}?{urlencode(dict.fromkeys(needed, about))}"
 
 
