@@ -127,6 +127,11 @@ class LinesFile(logging.handlers.RotatingFileHandler):
         _unwritten.inc()
 
 
+def kept_files(path: Path) -> list[Path]:
+    """A log file after its rotated ones, the oldest first. They may not exist."""
+    return [*(path.with_name(f"{path.name}.{number}") for number in range(FILE_BACKUPS, 0, -1)), path]
+
+
 def keep_small(path: Path, limit: int | None = None) -> bool:
     """Rotate a log file of another process if it has more than `limit` bytes (default FILE_BYTES). Returns whether it
     was rotated.

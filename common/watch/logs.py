@@ -7,14 +7,15 @@ stacks of SIGUSR1, is in the same file as plain lines. They get the time of the 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from common.files import NOT_JSON, NewLines
-from common.life.logging import FILE_BACKUPS, LEVELS
+from common.life.logging import LEVELS, kept_files
 from common.protocol.messages import LogRecord
 
 LOGS = "logs"
@@ -31,7 +32,7 @@ class LogFiles:
     """The logs in a folder, one file for each node. `read` returns what is new."""
 
     def __init__(self, folder: Path, *, last_bytes: int | None = None) -> None:
-        """`last_bytes`: begin with this much of the end of each file. None: with the oldest line that is kept."""
+        """`last_bytes`: begin with this much of the end of each log. None: with the oldest line that is kept."""
         self._folder = folder
         self._last_bytes = last_bytes
         self._files: dict[Path, NewLines] = {}
@@ -43,40 +44,77 @@ class LogFiles:
         return heapq.merge(*files, key=lambda record: record.time)
 
     def _new(self, path: Path, wanted: bytes) -> Iterator[LogRecord]:
-        lines = [self._files[path]] if path in self._files else []
-        if not lines:
-            # Rotated files have the oldest lines, and get no new ones.
-            older = () if self._last_bytes is not None else range(FILE_BACKUPS, 0, -1)
-            self._files[path] = NewLines(path, self._last_bytes)
-            lines = [*(NewLines(path.with_name(f"{path.name}.{number}")) for number in older), self._files[path]]
-        time = 0.0
-        for each in lines:
-            for line in each.read():
-                if wanted in line and line.strip():
-                    record = parsed(line, path.stem, time)
-                    time = record.time
-                    yield record
+        files = [self._files[path]] if path in self._files else _end_of(path, self._last_bytes)
+        self._files[path] = files[-1]  # rotated ones get no new lines
+        return _records((line for file in files for line in file.read()), path.stem, wanted)
 
 
-FIRST_BYTES = 256 * 1024
-"""Bytes that are read first of the end of each file; twice as many if too few records in them are wanted."""
+def _end_of(path: Path, last_bytes: int | None) -> list[NewLines]:
+    """The files of a log, the oldest first, each from where its last bytes begin; None: with all of it."""
+    files: list[NewLines] = []
+    for file in reversed(kept_files(path)):
+        if last_bytes is not None and last_bytes <= 0 and files:
+            break
+        files.append(NewLines(file, last_bytes))
+        if last_bytes is not None:
+            last_bytes -= _size(file)
+    return files[::-1]
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def _records(lines: Iterable[bytes], name: str, wanted: bytes) -> Iterator[LogRecord]:
+    """The records of those lines of the file `name` that have a text in them."""
+    time = 0.0
+    for line in lines:
+        if wanted in line and line.strip():
+            record = parsed(line, name, time)
+            time = record.time
+            yield record
+
+
+FIRST_BYTES = 512 * 1024
+"""Bytes that are read first of the ends of all logs together; eight times as many if too few records in them are
+wanted."""
+
+LEAST_BYTES = 8 * 1024
+"""What is read of each log at least."""
 
 MOST_BYTES = 64 * 2**20
-"""Most bytes that are read of the end of each file."""
+"""Most bytes that are read of all logs together."""
 
 
 def latest_records(
-    folder: Path, limit: int, wanted: Callable[[LogRecord], bool], text: str = ""
+    folder: Path, limit: int, wanted: Callable[[LogRecord], bool], node: str = ""
 ) -> tuple[list[LogRecord], bool]:
-    """The latest records of all nodes that are wanted, the oldest first, and whether there may be older ones. Files are
-    read from their ends, as far as it takes. `text`: what each wanted record has in it; then more is read at once."""
-    size = FIRST_BYTES if not text else 16 * FIRST_BYTES
+    """The latest records of all nodes that are wanted, the oldest first, and whether there may be older ones. Logs are
+    read from their ends, as far as it takes; of one that is busier than the others less time was read, so what the
+    others say of the time before is left out. `node`: how the ids of the nodes begin."""
+    logs = sorted(folder.glob("*.log"))
+    sizes = {path: sum(map(_size, kept_files(path))) for path in logs}
+    share = max(LEAST_BYTES, FIRST_BYTES // max(1, len(logs)))
     while True:
-        records = [record for record in LogFiles(folder, last_bytes=size).read() if wanted(record)]
-        whole = all(path.stat().st_size <= size for path in folder.glob("*.log"))
-        if len(records) >= limit or whole or size >= MOST_BYTES:
-            return records[-limit:], len(records) > limit or not whole
-        size *= 8
+        found: list[LogRecord] = []
+        begin = -math.inf
+        # 1. What the ends of the logs have.
+        for path in logs:
+            lines = [line for file in _end_of(path, share) for line in file.read()]
+            if sizes[path] > share:
+                # A plain line has no time of its own.
+                begin = max(begin, next((at for line in lines if (at := parsed(line, path.stem).time)), begin))
+            of_node = b"" if path.stem.startswith(node) else node.encode()
+            found += (record for record in _records(lines, path.stem, of_node) if wanted(record))
+        # 2. Only from where all of them were read.
+        found = sorted((record for record in found if record.time >= begin), key=lambda record: record.time)
+        whole = max(sizes.values(), default=0) <= share
+        if len(found) >= limit or whole or 8 * share * len(logs) > MOST_BYTES:
+            return found[-limit:], len(found) > limit or not whole
+        share *= 8
 
 
 def parsed(line: bytes, name: str, time: float = 0.0) -> LogRecord:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from common.files import NOT_JSON, NewLines
-from common.life.logging import FILE_BACKUPS, LinesFile
+from common.life.logging import LinesFile, kept_files
 from common.protocol.messages import Heartbeat, Moment
 
 FILE = "nodes.jsonl"
@@ -88,17 +88,15 @@ class NodeFiles:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
-        self._lines: NewLines | None = None
+        self._files: list[NewLines] | None = None
 
     def read(self) -> Iterator[NodeSample]:
         """The new samples, the oldest first. Lines that cannot be decoded are skipped."""
-        older = []
-        if self._lines is None:
-            older = [
-                NewLines(self._path.with_name(f"{FILE}.{number}")) for number in range(FILE_BACKUPS, 0, -1)
-            ]  # rotated ones get no new lines
-            self._lines = NewLines(self._path)
-        for lines in (*older, self._lines):
+        files = [] if self._files is None else self._files
+        if self._files is None:
+            files = [NewLines(path) for path in kept_files(self._path)]
+            self._files = files[-1:]  # rotated ones get no new lines
+        for lines in files:
             for line in lines.read():
                 try:
                     yield _sample.decode(line)

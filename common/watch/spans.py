@@ -29,7 +29,7 @@ import structlog
 
 from common.files import NOT_JSON, NewLines
 from common.life import metrics
-from common.life.logging import FILE_BACKUPS, LinesFile
+from common.life.logging import LinesFile, kept_files
 from common.machine import own_host, own_version
 from common.output.visible import as_json
 from common.protocol.messages import Heartbeat, LogRecord, Span, Spans
@@ -170,8 +170,9 @@ def write(file: LinesFile, message: Spans) -> None:
 def read(folder: Path, attempt_id: str) -> list[Span]:
     """The spans of an attempt in a run directory, by their start."""
     wanted, found = trace_id(attempt_id), []
-    files = [folder / FILE, *(folder / f"{FILE}.{number}" for number in range(1, FILE_BACKUPS + 1))]
-    for line in (line for file in files for line in NewLines(file).read() if wanted.encode() in line):
+    for line in (
+        line for file in kept_files(folder / FILE) for line in NewLines(file).read() if wanted.encode() in line
+    ):
         try:
             requests = msgspec.json.decode(line)["resourceSpans"]
             spans = [span for each in requests for scope in each["scopeSpans"] for span in scope["spans"]]

@@ -174,10 +174,10 @@ def logs(run: Run, query: LogsQuery) -> dict[str, Any]:
         )
 
     if run.folder is None:
-        found = [] if run.mesh is None else [record for record in run.mesh.logs if wanted(record)]
+        found = [] if run.mesh is None else [record for record in list(run.mesh.logs) if wanted(record)]
         more = len(found) > query.limit
     else:
-        found, more = latest_records(run.path(LOGS), query.limit, wanted, text=query.text)
+        found, more = latest_records(run.path(LOGS), query.limit, wanted, query.node)
     return {"records": found[-query.limit :], "more": more, "files": run.folder is not None}
 
 

@@ -108,6 +108,27 @@ def test_logs_are_read_from_their_ends_and_as_far_as_it_takes(tmp_path: Path, mo
     assert not logs(run, LogsQuery(before=1.0, limit=4))["more"]
 
 
+def test_rotated_logs_are_reached_and_a_quiet_node_says_nothing_of_a_time_that_was_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_files, "FIRST_BYTES", 2000)
+    monkeypatch.setattr(log_files, "LEAST_BYTES", 1000)
+    make_run(tmp_path / "run").close()
+    folder = tmp_path / "run" / "logs"
+    write_log(tmp_path / "run", "busy", 1000)
+    lines = (folder / "busy.log").read_text().splitlines(keepends=True)
+    (folder / "busy.log.1").write_text("".join(lines[:900]))
+    (folder / "busy.log").write_text("a plain line\n" + "".join(lines[900:]))
+    write_log(tmp_path / "run", "quiet", 1000)
+    (folder / "quiet.log").write_text("".join((folder / "quiet.log").read_text().splitlines(keepends=True)[::200]))
+    run = Runs(tmp_path).get("run")
+    latest = logs(run, LogsQuery(limit=5))["records"]
+    assert [(record.node_id, record.time) for record in latest] == [("busy", float(n)) for n in range(995, 1000)]
+    everything = logs(run, LogsQuery(limit=500, before=400.0))["records"]
+    assert [record.time for record in everything] == sorted([*map(float, range(400)), 0.0, 200.0])
+    assert [record.time for record in logs(run, LogsQuery(node="quiet", limit=3))["records"]] == [400.0, 600.0, 800.0]
+
+
 def test_logs_of_a_run_elsewhere_are_those_that_were_heard() -> None:
     run = mesh()
     assert run.mesh is not None
