@@ -49,7 +49,7 @@ def asked(view: View, parameters: dict[str, str]) -> msgspec.Struct:
 
 def all_views() -> dict[str, View]:
     """Every view by its name."""
-    from ui.views import data, evaluating, learning, machine, roles, searching, selfplay, training
+    from ui.views import data, evaluating, learning, nodes, roles, searching, selfplay, training, why
 
-    modules = (learning, evaluating, training, data, selfplay, searching, machine, roles)
+    modules = (learning, evaluating, training, data, selfplay, searching, nodes, why, roles)
     return {name: view for module in modules for name, view in module.VIEWS.items()}

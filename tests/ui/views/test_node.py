@@ -16,7 +16,7 @@ from tests.ui.monitors import mesh
 from ui.runs import Kind, NotHere, Run
 from ui.server import encode
 from ui.views import asked
-from ui.views.machine import LONGEST_LIST, LONGEST_TEXT, POINTS, VIEWS
+from ui.views.nodes import LONGEST_LIST, LONGEST_TEXT, POINTS, VIEWS
 
 
 def answer(view: str, run: Run, **parameters: str) -> dict[str, Any]:

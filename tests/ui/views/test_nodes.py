@@ -19,7 +19,7 @@ from ui.mesh_state import MeshState
 from ui.runs import Kind, Run
 from ui.server import encode
 from ui.views import BadQuery, asked
-from ui.views.machine import VIEWS
+from ui.views.nodes import VIEWS
 
 
 def listed(run: Run, **parameters: str) -> dict[str, Any]:

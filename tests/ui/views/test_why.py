@@ -23,7 +23,7 @@ from tests.ui.monitors import mesh
 from ui.runs import Kind, Run
 from ui.server import encode
 from ui.views import asked
-from ui.views.machine import BINS, VIEWS, resources
+from ui.views.why import BINS, VIEWS, resources
 
 
 def answer(view: str, run: Run, **parameters: str) -> dict[str, Any]:
