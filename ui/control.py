@@ -86,7 +86,8 @@ class Control:
         answers: list[LogRecord] = []
         log.warning("control", what=str(question.what), node=question.node)
         try:
-            bus = await self._connected("control", Role.ADMIN)
+            node = self._node
+            bus = await Bus.connect(node.bus, run=node.run, name="control", role=Role.ADMIN, wait=CONNECT_SECONDS)
             try:
                 silent = await ask(
                     bus,
@@ -139,6 +140,3 @@ class Control:
             return
         submitted.outcome, submitted.reason, submitted.lean = found.outcome, found.reason, found.lean
         submitted.by, submitted.simulations, submitted.seconds = found.by, found.simulations, found.seconds
-
-    async def _connected(self, name: str, role: Role) -> Bus:
-        return await Bus.connect(self._node.bus, run=self._node.run, name=name, role=role, wait=CONNECT_SECONDS)

@@ -134,14 +134,14 @@ class NodeView:
 
 
 class MeshState:
-    """The fold of all messages that the monitor got. Times are Unix seconds and come from the caller."""
+    """The fold of all messages that the monitor got. Times are Unix seconds and come from the caller. One thread
+    changes it; others may call what is below `views`."""
 
-    def __init__(self, *, logs: int = LOGS_SHOWN, proofs: int = 100, points: int = 4000, speeds: int = 3600) -> None:
+    def __init__(self, *, logs: int = LOGS_SHOWN, proofs: int = 100, points: int = 4000) -> None:
         self.nodes: dict[str, NodeView] = {}
         self.logs: deque[LogRecord] = deque(maxlen=logs)
         self.proofs: deque[ProofFound] = deque(maxlen=proofs)
         self.points: deque[Point] = deque(maxlen=points)
-        self.speeds: deque[dict[str, float]] = deque(maxlen=speeds)
         self._known_points: OrderedDict[tuple[float, int], None] = OrderedDict()
         self.evaluations: OrderedDict[tuple[float, int], dict[str, Any]] = OrderedDict()
         """By time and training step. Stored separately from the points, because a long run has too many points to keep
@@ -231,28 +231,36 @@ class MeshState:
         self._recent.append((now, totals))
         while len(self._recent) > 2 and now - self._recent[0][0] > RATE_WINDOW:
             self._recent.popleft()
-        self.speeds.append({"time": now, **self.rates()})
 
     # --- what the page shows ----------------------------------------------------------------------------------------
+
+    def views(self) -> list[NodeView]:
+        """All nodes at this moment: views run in threads, while nodes come and go."""
+        return list(self.nodes.values())
+
+    def learner(self) -> NodeView | None:
+        """The learner of the mesh that was there first; None: there is none."""
+        return next((view for view in self.views() if view.info.role == "learner" and view.gone_since is None), None)
 
     def totals(self) -> dict[str, float]:
         """Counters of the whole mesh, `role.name` -> total over living and departed nodes."""
         totals = Counter(self._departed)
-        for node in self.nodes.values():
+        for node in self.views():
             totals.update(_counters(node))
         return dict(totals)
 
     def rates(self) -> dict[str, float]:
         """Rates per second over the last RATE_WINDOW seconds."""
-        if len(self._recent) < 2:
+        recent = list(self._recent)
+        if len(recent) < 2:
             return dict.fromkeys(RATES, 0.0)
-        (start, before), (end, after) = self._recent[0], self._recent[-1]
+        (start, before), (end, after) = recent[0], recent[-1]
         seconds = max(end - start, 1e-9)
         return {name: max(0.0, after.get(name, 0.0) - before.get(name, 0.0)) / seconds for name in RATES}
 
     def sick(self, now: float) -> list[dict[str, Any]]:
         """The nodes that a person should look at, the worst first, each with its reasons."""
-        found = [(view, reasons) for view in self.nodes.values() if (reasons := troubles(view, now))]
+        found = [(view, reasons) for view in self.views() if (reasons := troubles(view, now))]
         order = sorted(found, key=lambda each: (each[0].state != "unhealthy", each[0].info.role, each[0].info.node_id))
         return [{"id": each.info.node_id, "role": each.info.role, "why": why} for each, why in order]
 

@@ -29,6 +29,7 @@ from common.records import readers, searches
 from common.records.schema import MIGRATIONS
 from common.watch import nodes, spans
 from common.watch.logs import LOGS
+from ui.runs import SUMMARY
 
 RECORDING = Path(__file__).parent / "recording.tar.xz"
 
@@ -40,8 +41,6 @@ SEARCHES = 60
 
 TRACED = 30
 """Attempts of a recording that keep their spans."""
-
-SUMMARY = "summary.json"
 
 LINES = {name: re.compile(rb'"time":\s*([0-9.]+)') for name in (METRICS, curves.EVALUATIONS, nodes.FILE, LOGS)}
 LINES[spans.FILE] = re.compile(rb'"endTimeUnixNano":\s*"([0-9]+)"')

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +31,8 @@ from ui.mesh_state import MeshState
 SUMMARY = "summary.json"
 OWNER = "owner.json"
 SELF_PLAY = "stp.sqlite"
-EVALUATION = "evaluation.json"
+EVALUATION, ATTEMPTS = "evaluation.json", "attempts.jsonl"
+"""Of `proofmesh eval`."""
 
 POINTS = 2000
 """Most points of a curve that are kept: more than a chart has pixels across."""
@@ -189,11 +191,15 @@ class Run:
     def errors(self) -> dict[str, LogRecord]:
         """The last error of each node: from the logs in its folder, else as the mesh has told it."""
         if self.folder is None:
-            views = [] if self.mesh is None else list(self.mesh.nodes.values())
+            views = [] if self.mesh is None else self.mesh.views()
             return {view.info.node_id: view.error for view in views if view.error is not None}
         if self._errors is None:
             self._errors = Errors(self.folder)
         return self._errors.read()
+
+    def sick(self) -> list[dict[str, Any]]:
+        """The nodes of its mesh that a person should look at, with reasons; none without a mesh."""
+        return [] if self.mesh is None else self.mesh.sick(time.time())
 
     def summary(self) -> dict[str, Any] | None:
         """The content of summary.json; None while the run goes on, or if it is not readable."""
@@ -231,7 +237,7 @@ FILES = {
         SELF_PLAY,
         f"{SELF_PLAY}-wal",
         EVALUATION,
-        "attempts.jsonl",
+        ATTEMPTS,
     ),
     "searches": (searches.FILE, f"{searches.FILE}-wal"),
     "points": (METRICS, ABOUT, SUMMARY),
@@ -308,23 +314,14 @@ def _belongs(folder: Path, mesh: MeshState) -> bool:
         owner = msgspec.json.decode((folder / OWNER).read_bytes(), type=dict[str, Any])
     except (OSError, *NOT_JSON):
         return False
-    learners = [node.info for node in mesh.nodes.values() if node.info.role == "learner"]
+    learners = [node.info for node in mesh.views() if node.info.role == "learner"]
     return any(owner.get("pid") == info.pid and owner.get("host") == info.host for info in learners)
 
 
 def changed_at(folder: Path) -> float:
     """Unix time of a run's latest change."""
     times = []
-    for file in (
-        METRICS,
-        readers.DATABASE,
-        f"{readers.DATABASE}-wal",
-        SUMMARY,
-        SELF_PLAY,
-        f"{SELF_PLAY}-wal",
-        EVALUATION,
-        "attempts.jsonl",
-    ):
+    for file in (*FILES["records"], METRICS, SUMMARY):
         try:
             times.append((folder / file).stat().st_mtime)
         except OSError:

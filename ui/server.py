@@ -186,26 +186,25 @@ class Monitor:
 
     def _tick_content(self, run: Run) -> dict[str, Any]:
         mesh = run.mesh
-        summary = run.summary()
         found: dict[str, Any] = {
             "run": run.name,
             "kind": run.kind,
             "time": time.time(),
             "live": mesh is not None,
             "connected": run.connected,
-            "finished": summary is not None,
+            "finished": run.summary() is not None,
             "files": run.folder is not None,
             "control": self.control is not None and run is self.runs.watched,
             "versions": run.versions(),
         }
         if mesh is not None:
-            learners = [node for node in mesh.nodes.values() if node.info.role == "learner" and node.gone_since is None]
-            alive = sum(1 for node in mesh.nodes.values() if node.gone_since is None)
+            learner = mesh.learner()
+            alive = sum(1 for node in mesh.views() if node.gone_since is None)
             found |= {
-                "phase": learners[0].state if learners else "",
-                "left": learners[0].values.get("budget_left_s") if learners else None,
+                "phase": learner.state if learner is not None else "",
+                "left": learner.values.get("budget_left_s") if learner is not None else None,
                 "alive": alive,
-                "sick": len(mesh.sick(time.time())),
+                "sick": len(run.sick()),
                 "totals": mesh.totals(),
                 "rates": mesh.rates(),
             }

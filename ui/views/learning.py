@@ -48,22 +48,22 @@ def overview(run: Run, query: NoQuery) -> dict[str, Any]:
         "evaluations": [evaluation(each) for each in run.evaluations()],
         "counters": counters(run),
         "verdict": {"fault": verdict.fault, "text": verdict.text, "advice": verdict.advice},
-        "sick": [] if run.mesh is None else run.mesh.sick(time.time()),
+        "sick": run.sick(),
         "proofs": proofs(run),
     }
 
 
 def evaluation(found: Mapping[str, Any]) -> dict[str, Any]:
     """An evaluation with intervals, for all its statements and for each level and family."""
-    parts: dict[str, Any] = {"share": share(int(found["solved"] or 0), _decided(found))}
+    parts: dict[str, Any] = {"share": decided_share(found)}
     for name in ("levels", "families"):
-        kinds = found.get(name) or {}
-        parts[name] = {key: share(int(each["solved"]), _decided(each)) for key, each in kinds.items()}
+        parts[name] = {key: decided_share(each) for key, each in (found.get(name) or {}).items()}
     return {**found, **parts}
 
 
-def _decided(part: Mapping[str, Any]) -> int:
-    return max(0, int(part["statements"] or 0) - int(part["undecided"] or 0))
+def decided_share(part: Mapping[str, Any]) -> Share:
+    """The solved ones of an evaluation's decided statements, or of those of a part of it."""
+    return share(int(part["solved"] or 0), max(0, int(part["statements"] or 0) - int(part["undecided"] or 0)))
 
 
 def counters(run: Run) -> dict[str, float]:
@@ -91,12 +91,10 @@ def verdict_of(run: Run) -> Cause:
 def sums_of(run: Run) -> tuple[Lately | None, float, float]:
     """Where the time of the latest attempts went (None: not known), seconds since the learner was heard, and over how
     many seconds the sums are."""
-    if run.mesh is not None:
-        learners = [node for node in run.mesh.nodes.values() if node.info.role == "learner" and node.gone_since is None]
-        if learners:
-            # The monitor's own clock: that of the learner may be wrong.
-            silent = max(0.0, time.time() - learners[0].heard) if learners[0].heard else 0.0
-            return Lately.of_values(learners[0].values), silent, WINDOW
+    if run.mesh is not None and (learner := run.mesh.learner()) is not None:
+        # The monitor's own clock: that of the learner may be wrong.
+        silent = max(0.0, time.time() - learner.heard) if learner.heard else 0.0
+        return Lately.of_values(learner.values), silent, WINDOW
     if run.folder is None or run.kind is not Kind.LEARNER:
         return None, 0.0, VERDICT_SECONDS
     with readers.reading(run.records) as db:

@@ -13,7 +13,7 @@ from common.config import without_secrets
 from common.records import readers
 from common.records.readers import UnreadableRecords
 from ui.runs import Kind, NotHere, Run, Runs, changed_at
-from ui.views.learning import share
+from ui.views.learning import Share, decided_share
 
 RUNNING_SECONDS = 60.0
 """A run whose files have changed within this time is taken for running."""
@@ -113,8 +113,8 @@ def _content(run: Run) -> dict[str, Any]:
         "steps": points[-1].step if points else None,
         "stage": about.stage if about is not None else "",
         "proofs": _proofs(run),
-        "before": _solved(first) if first is not last else None,
-        "after": _solved(last),
+        "before": _share(first) if first is not last else None,
+        "after": _share(last),
     }
 
 
@@ -128,10 +128,8 @@ def _proofs(run: Run) -> int | None:
         return None
 
 
-def _solved(evaluation: dict[str, Any] | None) -> Any:
-    if evaluation is None or not evaluation.get("statements"):
-        return None
-    return share(int(evaluation["solved"] or 0), int(evaluation["statements"]) - int(evaluation["undecided"] or 0))
+def _share(evaluation: dict[str, Any] | None) -> Share | None:
+    return decided_share(evaluation) if evaluation is not None and evaluation["statements"] else None
 
 
 def _compared(run: Run, quantity: str) -> dict[str, Any]:
@@ -147,8 +145,7 @@ def _compared(run: Run, quantity: str) -> dict[str, Any]:
             (point.step, point.time - begin, point.values[quantity]) for point in points if quantity in point.values
         ],
         "evaluations": [
-            {"step": each["step"], "seconds": each["time"] - begin, "share": _solved(each)}
-            for each in run.evaluations()
+            {"step": each["step"], "seconds": each["time"] - begin, "share": _share(each)} for each in run.evaluations()
         ],
         "results": {name: summary[name] for name in RESULTS if isinstance(summary.get(name), int | float)},
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -47,7 +46,8 @@ def role(run: Run, query: RoleQuery) -> dict[str, Any]:
     """What all nodes of a role do: the latest values of each, sums over all, and curves over the run. A curve has one
     value for each of `time` (Unix), null where no node said anything: of counters the rate per second, of others the
     sum over the nodes."""
-    history = {node: samples for node, samples in run.node_history().items() if samples[0].role == query.name}
+    whole = run.node_history()
+    history = {node: samples for node, samples in whole.items() if samples[0].role == query.name}
     growing = {*COUNTERS.get(query.name, ()), *GROWING.get(query.name, ())}
     nodes = _now(run, query.name) or [
         {"id": node, "state": samples[-1].state, "time": samples[-1].time, "values": samples[-1].values}
@@ -61,9 +61,9 @@ def role(run: Run, query: RoleQuery) -> dict[str, Any]:
         "nodes": sorted(nodes, key=lambda node: -node["time"])[:MOST_NODES],
         "count": len(nodes),
         "totals": totals,
-        "outcomes": _outcomes(run) if query.name == "lean-proxy" else {},
+        "outcomes": _outcomes(run, whole.values()) if query.name == "lean-proxy" else {},
         "slowest": _slowest(run) if query.name == "lean-proxy" else None,
-        "troubles": [why for each in _sick(run) if each["role"] == query.name for why in each["why"]],
+        "troubles": [why for each in run.sick() if each["role"] == query.name for why in each["why"]],
         **curves(list(history.values()), growing),
     }
 
@@ -74,13 +74,9 @@ def _now(run: Run, name: str) -> list[dict[str, Any]]:
         return []
     return [
         {"id": node.info.node_id, "state": node.state, "time": node.seen, "values": node.values}
-        for node in run.mesh.nodes.values()
+        for node in run.mesh.views()
         if node.info.role == name
     ]
-
-
-def _sick(run: Run) -> list[dict[str, Any]]:
-    return run.mesh.sick(time.time()) if run.mesh is not None else []
 
 
 def _slowest(run: Run) -> list[AttemptRecord] | None:
@@ -91,7 +87,7 @@ def _slowest(run: Run) -> list[AttemptRecord] | None:
     return sorted(found, key=lambda each: -(each.seconds_lean or 0.0))[:SLOWEST]
 
 
-def _outcomes(run: Run) -> dict[str, dict[str, float]]:
+def _outcomes(run: Run, history: Iterable[Sequence[NodeSample]]) -> dict[str, dict[str, float]]:
     """How tactics ended, as lean-proxies answered them and as searches saw them: `lost` counts for no tactic."""
     found: dict[str, dict[str, float]] = {"lean-proxy": defaultdict(float), "prover": defaultdict(float)}
     if run.mesh is not None:
@@ -100,7 +96,7 @@ def _outcomes(run: Run) -> dict[str, dict[str, float]]:
             if kind and role in found:
                 found[role][kind] += value
         return found
-    for samples in run.node_history().values():
+    for samples in history:
         if (role := samples[-1].role) in found:
             for name, value in samples[-1].values.items():
                 if name.startswith("outcome_"):
@@ -119,11 +115,14 @@ def curves(nodes: Sequence[Sequence[NodeSample]], growing: Iterable[str]) -> dic
     def bucket(at: float) -> int:
         return min(BUCKETS - 1, int((at - begin) / width))
 
-    names, grows = {name for each in samples for name in each.values}, set(growing)
-    values: dict[str, list[float | None]] = {name: [None] * BUCKETS for name in sorted(names)}
+    grows = set(growing)
+    values: dict[str, list[float | None]] = defaultdict(lambda: [None] * BUCKETS)
     for each in nodes:
-        for name in names:
-            told = [(sample.time, sample.values[name]) for sample in each if name in sample.values]
+        said: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        for sample in each:
+            for name, value in sample.values.items():
+                said[name].append((sample.time, value))
+        for name, told in said.items():
             points = _rates(told) if name in grows else told
             for place, value in _held({bucket(at): value for at, value in points}).items():
                 values[name][place] = (values[name][place] or 0.0) + value
