@@ -3,7 +3,7 @@ import { fill, h, shortened } from "../lib/dom.js";
 import { clock, moment } from "../lib/format.js";
 import { card, choice, empty, heading, searchField } from "../lib/parts.js";
 
-const MOST = 500;
+const MOST = 2000; // lines that stay on the page; an answer has at most 500
 
 /** @type {import("../types").Page} */
 export const page = {
@@ -28,7 +28,7 @@ export const page = {
       earlier = [...found.records, ...earlier].slice(-MOST);
       const height = list.scrollHeight;
       list.prepend(...found.records.map(line));
-      while (list.children.length > MOST) list.lastChild?.remove();
+      while (list.children.length > MOST) list.lastChild?.remove(); // a person reads the other end
       list.scrollTop += list.scrollHeight - height;
     });
     root.append(heading("Logs"), card("Records", { note: "times are this browser's", wide: true, tools }, older, list));
