@@ -246,6 +246,8 @@ async def _ask(node: NodeSettings, patience: float) -> tuple[bool, bool]:
 
 
 def _missing(settings: UiSettings, node: NodeSettings, where: str) -> str:
+    if settings.folder:
+        return f"{where}{settings.folder} is the folder of no run"
     names = sorted(Runs(Path(settings.runs)).names()) if settings.runs else []
     more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
     there = f"there are: {', '.join(names[:NAMES_LISTED])}{more}" if names else "it holds no run"
