@@ -216,7 +216,7 @@ async def choose(settings: UiSettings, node: NodeSettings) -> Run | None:
     if settings.folder:
         mesh.folder, mesh.kind = folder, Kind.LEARNER
     if not settings.mesh:
-        if files is None and node.run not in (TRAINING, NodeSettings().run):
+        if files is None and (settings.folder or node.run not in (TRAINING, NodeSettings().run)):
             raise NoSuchRun(_missing(settings, node, ""))
         return files
     if settings.patience is None:
