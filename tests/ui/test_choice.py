@@ -58,7 +58,7 @@ async def test_without_a_broker_the_files_are_shown_and_a_run_that_is_nowhere_is
 
 async def test_a_folder_of_no_run_is_named(tmp_path: Path) -> None:
     make_run(tmp_path / "demo").close()
-    wrong = settings(tmp_path, folder=str(tmp_path / "absent"), mesh=False)
+    wrong = UiSettings(runs=str(tmp_path), folder=str(tmp_path / "absent"), mesh=False)
     with pytest.raises(NoSuchRun, match=r"absent is the folder of no run$"):
         await choose(wrong, NodeSettings(run="demo"))
 
