@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -76,9 +77,15 @@ def _page(statements: Sequence[Statement], query: EvaluationsQuery) -> dict[str,
     return {"statements": kept[query.start : query.start + query.limit], "kept": len(kept), "all": len(statements)}
 
 
-def _statements(run: Run, label: str) -> list[Statement]:
+def _statements(run: Run, label: str) -> Sequence[Statement]:
     if run.kind is not Kind.LEARNER:
-        return []
+        return ()
+    return _finished(run.records, run.records.stat().st_ino, label)
+
+
+@lru_cache(maxsize=4)
+def _finished(records: Path, inode: int, label: str) -> Sequence[Statement]:
+    """The statements of a finished evaluation, which never change. `inode`: of the records; a new run has another."""
     return [
         Statement(
             theorem=each.theorem_id,
@@ -90,7 +97,7 @@ def _statements(run: Run, label: str) -> list[Statement]:
             seconds=each.seconds,
             reason=each.message,
         )
-        for each in evaluated_statements(run.records, label)
+        for each in evaluated_statements(records, label)
     ]
 
 
