@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -21,12 +21,14 @@ from common import curves
 from common.curves import ABOUT, METRICS, About, Evaluated, Tail, read_about
 from common.files import NOT_JSON
 from common.output.command import UserError
-from common.protocol.messages import LogRecord, Point
+from common.protocol.messages import LogRecord, Message, Point
 from common.records import readers, searches
 from common.watch import nodes, spans
 from common.watch.logs import LOGS, LogFiles
 from common.watch.nodes import NodeFiles, NodeSample
 from ui.mesh_state import MeshState
+
+Answer = TypeVar("Answer", bound=Message)
 
 SUMMARY = "summary.json"
 OWNER = "owner.json"
@@ -129,6 +131,13 @@ class Errors:
             return dict(self._last)
 
 
+class Asking(Protocol):
+    """Asks nodes of a mesh from any thread."""
+
+    def __call__(self, subject: str, message: Message, reply: type[Answer]) -> Answer:
+        """Raises BusError."""
+
+
 @dataclass
 class Run:
     """One run: its folder, and the mesh's state if the monitor watches it."""
@@ -140,6 +149,8 @@ class Run:
     mesh: MeshState | None = None
     connected: bool = False
     """Whether the broker of the mesh answers."""
+    ask: Asking | None = None
+    """Asks a node of the mesh; None: no broker is connected."""
     _series: Series | None = field(default=None, init=False)
     _nodes: NodesSeries | None = field(default=None, init=False)
     _errors: Errors | None = field(default=None, init=False)

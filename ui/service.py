@@ -21,7 +21,7 @@ from common.protocol.messages import Heartbeat, LogRecord, Message, Point, Proof
 from common.protocol.subjects import telemetry
 from ui.control import Control
 from ui.mesh_state import MeshState
-from ui.runs import Kind, Run, Runs, kind_of
+from ui.runs import Answer, Asking, Kind, Run, Runs, kind_of
 from ui.settings import TRAINING, UiSettings, page_token, with_token
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 TICK = 1.0
 """Seconds between overviews: as often as nodes send heartbeats."""
+
+
+ASK_SECONDS = 3.0
+"""A prover that does not answer within this time is not waited for."""
 
 
 def main(settings: UiSettings, node: NodeSettings) -> int:
@@ -157,8 +161,20 @@ async def listen(ctx: NodeContext, run: Run) -> None:
     }
     for subject, kind in kinds.items():
         await ctx.bus.subscribe(subject, kind, hear)
+    run.ask = asking(ctx)
     for message in await _history(ctx):  # after the subscription, so that no message is missed
         hear("", message)
+
+
+def asking(ctx: NodeContext) -> Asking:
+    """Asks nodes of the mesh over the monitor's connection, from the threads that answer pages."""
+    loop = asyncio.get_running_loop()
+
+    def ask(subject: str, message: Message, reply: type[Answer]) -> Answer:
+        request = ctx.bus.request(subject, message, reply, timeout=ASK_SECONDS)
+        return asyncio.run_coroutine_threadsafe(request, loop).result()
+
+    return ask
 
 
 async def _history(ctx: NodeContext) -> list[Message]:

@@ -577,6 +577,35 @@ class SampleWait(Message, frozen=True):
     request_id: Name
 
 
+class SearchesQuestion(Message, frozen=True):
+    """Asks a prover what it searches."""
+
+    attempt: Name = ""
+    """The trees of this attempt's search, too; empty: of none."""
+
+
+class SearchAtWork(msgspec.Struct, frozen=True):
+    """A search that goes on."""
+
+    attempt_id: Name
+    theorem_id: Name
+    purpose: Name
+    seconds: Seconds
+    """Since it began."""
+    simulations: Count = 0
+    states: Count = 0
+    """Of all its trees."""
+
+
+class SearchesAtWork(Message, frozen=True):
+    """What a prover searches."""
+
+    searches: Annotated[tuple[SearchAtWork, ...], msgspec.Meta(max_length=MOST_LISTED)]
+    trees: bytes = b""
+    """Those of the attempt that was asked for, packed (`common.records.searches`). Empty: it is not searched here, has
+    no tree yet, or its trees are too large for a message."""
+
+
 class ModelState(Message, frozen=True):
     """Key `model` of a run's state: the language model that the run's inference nodes serve (those with `follow`)."""
 

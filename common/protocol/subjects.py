@@ -114,6 +114,11 @@ def samples_at_work(node_id: str) -> str:
     return f"sample.at-work.{node_id}"
 
 
+def searches_at_work(node_id: str) -> str:
+    """Subject for asking one prover about the searches that it works on."""
+    return f"search.at-work.{node_id}"
+
+
 def telemetry(role: str, node_id: str, kind: str) -> str:
     return f"telemetry.{role}.{node_id}.{kind}"
 
@@ -242,6 +247,15 @@ CHANNELS: tuple[Channel, ...] = (
         readers=("inference",),
         replies=(messages.SampleReply,),
         notes="Served by the node that works on the request.",
+    ),
+    Channel(
+        "search.at-work.<prover>",
+        Delivery.REQUEST,
+        (messages.SearchesQuestion,),
+        senders=("ui",),
+        readers=("prover",),
+        replies=(messages.SearchesAtWork,),
+        notes="Served by each prover: its running searches, and the trees of one of them.",
     ),
     Channel(
         LEAN_RUN,

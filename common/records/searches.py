@@ -109,14 +109,14 @@ Trees = Annotated[tuple[SearchTree, ...], msgspec.Meta(max_length=MOST_CANDIDATE
 # --- packed -----------------------------------------------------------------------------------------------------------
 
 
-def packed(trees: Iterable[SearchTree]) -> bytes:
-    """The trees as msgpack, compressed by zlib: at most `MOST_PACKED` bytes. Empty if they are larger without Lean's
+def packed(trees: Iterable[SearchTree], most: int = MOST_PACKED) -> bytes:
+    """The trees as msgpack, compressed by zlib: at most `most` bytes. Empty if they are larger without Lean's
     messages and failed tactics, too."""
     trees = tuple(trees)
     for longest in LONGEST_MESSAGES:
         shorter = tuple(_shortened(tree, longest) for tree in trees)
         written = msgspec.msgpack.encode(shorter)
-        if len(written) <= MOST_UNPACKED and len(found := zlib.compress(written)) <= MOST_PACKED:
+        if len(written) <= MOST_UNPACKED and len(found := zlib.compress(written)) <= most:
             return found
     return b""
 

@@ -259,7 +259,15 @@ class LocalAttempts:
         self._opening: dict[str, asyncio.Task[None]] = {}
         lean.serve(self.asking)
         self._policies = AttemptPolicies(self.asking, settings, self.sources, unknown=unknown)
-        self._player = Player(self.asking, settings, self._policies, "here", watch=watch, asker_verifies=asker_verifies)
+        self._player = Player(
+            self.asking,
+            settings,
+            self._policies,
+            "here",
+            watch=watch,
+            messages=watch is not None,
+            asker_verifies=asker_verifies,
+        )
 
     async def __aenter__(self) -> LocalAttempts:
         return self

@@ -46,6 +46,8 @@ class Player:
     on_account: Callable[[Account], None] = lambda account: None
     """Gets the costs of each attempt that was played."""
     watch: Watch | None = None
+    messages: bool = False
+    """Whether the record of a search has Lean's messages about tactics that failed, also if it is not kept."""
     asker_verifies: bool = False
     """Whether the asker verifies each proof at once, and plays the attempt again if the proof is refused."""
 
@@ -67,13 +69,13 @@ class Player:
             attempt.theorem,
             tactic_timeout=min(settings.tactic_seconds, attempt.tactic_seconds or settings.tactic_seconds),
             patience=settings.lean_patience,
-            messages=needs_messages(attempt.method) or attempt.keep_search or self.watch is not None,
+            messages=needs_messages(attempt.method) or attempt.keep_search or self.messages,
         )
         verification = Verification(
             self.asking, attempt.theorem, timeout=settings.verify_timeout, patience=settings.verify_patience
         )
         # 3. The agent plays.
-        record = SearchRecord(attempt.theorem) if attempt.keep_search or self.watch else None
+        record = SearchRecord(attempt) if attempt.keep_search or self.watch else None
         if record is not None and self.watch is not None:
             self.watch(record)
         playing = Playing(

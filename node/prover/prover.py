@@ -25,13 +25,15 @@ from common.life.metrics import ATTEMPT_BUCKETS
 from common.life.waiting import wait_first
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, PlayParts, ResultPart, divide, unplayed
-from common.protocol.messages import Span
+from common.protocol.messages import MAX_MESSAGE_BYTES, Busy, Message, SearchesAtWork, SearchesQuestion, Span
+from common.records.searches import packed
 from common.watch.spans import PLAY, Trace
 from node.prover.agent import Account
 from node.prover.player import Player
 from node.prover.policies.attempt_policy import AttemptPolicies
 from node.prover.policies.names import INFERENCE, parse
 from node.prover.policies.sources import MeshSources
+from node.prover.record import SearchRecord
 from node.prover.settings import ProverSettings
 
 log = structlog.get_logger("prover")
@@ -41,6 +43,12 @@ ACK_TRIES = 3
 
 HAND_BACK_DELAY = 1.0
 """Seconds before an attempt that raised an unexpected error is delivered again."""
+
+SHOWN_EVERY = 1.0
+"""Seconds between two trees of running searches that a prover packs for others: its own searches wait for it."""
+
+MOST_SHOWN = MAX_MESSAGE_BYTES // 2
+"""Bytes of such trees. The rest of the message has room for the list of searches."""
 
 ATTEMPTS = metrics.counter("prover_attempts", "Attempts played, by purpose and outcome", ["purpose", "outcome"])
 SIMULATIONS = metrics.counter("prover_simulations", "Simulations of all searches")
@@ -95,6 +103,7 @@ class Prover:
             on_simulation=self._count_simulation,
             on_outcomes=self._count_outcomes,
             on_account=self._count_account,
+            watch=self._watch,
         )
         # 2. What is in progress, and what is counted.
         self._id = prover_id
@@ -106,6 +115,10 @@ class Prover:
         """When the slots that are free became so, the one that waits longest first. Infinite before the first attempt:
         then a slot waits for the run to begin, and nothing is wrong."""
         self._errors: dict[str, str] = {}
+        self._at_work: dict[str, SearchRecord] = {}
+        """The searches that go on, by attempt."""
+        self._shown = 0.0
+        """When trees were last packed for somebody."""
         self.counts: collections.Counter[str] = collections.Counter(
             searches_max=self._searches, attempts=0, roots_solved=0, simulations=0, expansions=0
         )
@@ -117,6 +130,8 @@ class Prover:
     async def run(self, stopping: asyncio.Event) -> None:
         """Lease and play attempts until `stopping` is set. Then finish the running attempts or hand them back."""
         self._free.extend([math.inf] * self._searches)
+        subject = subjects.searches_at_work(self._id)
+        await self._bus.serve(subject, SearchesQuestion, self.at_work, queue=None, limit=1)
         try:
             while not stopping.is_set():
                 self._report_counts()
@@ -190,6 +205,23 @@ class Prover:
             self._errors[attempt_id] = f"{type(error).__name__}: {error}"
             log.exception("attempt raised an error; handed back", attempt=attempt_id, deliveries=lease.deliveries)
             await self._hand_back(lease, HAND_BACK_DELAY)
+        finally:
+            self._at_work.pop(attempt_id, None)
+
+    def _watch(self, record: SearchRecord) -> None:
+        self._at_work[record.attempt.attempt_id] = record
+
+    async def at_work(self, question: SearchesQuestion) -> Message:
+        """Which searches go on here, and the trees of one of them."""
+        searches = tuple(record.at_work() for record in list(self._at_work.values()))
+        record = self._at_work.get(question.attempt)
+        if record is None:
+            return SearchesAtWork(searches)
+        if (left := self._shown + SHOWN_EVERY - time.monotonic()) > 0:
+            return Busy(retry_after=left, reason="trees were asked for a moment ago")
+        self._shown = time.monotonic()
+        trees = record.trees()  # here, where the search does not change meanwhile
+        return SearchesAtWork(searches, await asyncio.to_thread(packed, trees, MOST_SHOWN))
 
     async def _hand_back(self, lease: Lease[Attempt], delay: float) -> None:
         HANDED_BACK.inc()

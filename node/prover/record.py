@@ -6,8 +6,9 @@ import math
 import time
 from dataclasses import dataclass, field
 
-from common.lean import Outcome, OutcomeKind, Theorem
-from common.protocol.attempts import KeptSearch
+from common.lean import Outcome, OutcomeKind
+from common.protocol.attempts import Attempt, KeptSearch
+from common.protocol.messages import SearchAtWork
 from common.records.searches import FailedTactic, SearchState, SearchTree, TakenTactic, packed
 from node.prover.agent import Expansion
 from node.prover.search.methods import ProofSearch
@@ -36,8 +37,8 @@ class _Expanded:
 class SearchRecord:
     """The searches of one attempt: one, or several that take turns."""
 
-    def __init__(self, theorem: Theorem) -> None:
-        self._theorem = theorem
+    def __init__(self, attempt: Attempt) -> None:
+        self.attempt = attempt
         self._began = time.perf_counter()
         self._searches: list[tuple[ProofSearch, dict[int, _Expanded]]] = []
 
@@ -50,6 +51,17 @@ class SearchRecord:
         state.outcomes.update(expansion.outcomes)
         state.policy_seconds += expansion.policy_seconds
         state.lean_seconds += expansion.lean_seconds
+
+    def at_work(self) -> SearchAtWork:
+        """What the search has done so far."""
+        return SearchAtWork(
+            self.attempt.attempt_id,
+            self.attempt.theorem_id,
+            self.attempt.purpose,
+            round(time.perf_counter() - self._began, 3),
+            sum(search.statistics.simulations for search, _ in self._searches),
+            sum(len(search.tree.nodes) for search, _ in self._searches),
+        )
 
     def trees(self) -> tuple[SearchTree, ...]:
         """All trees so far."""
@@ -64,7 +76,7 @@ class SearchRecord:
     def _tree(self, search: ProofSearch, states: dict[int, _Expanded]) -> SearchTree:
         statistics = search.statistics
         return SearchTree(
-            self._theorem.signature,
+            self.attempt.theorem.signature,
             statistics.simulations,
             statistics.tactics_tried,
             statistics.tactics_failed,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +14,10 @@ from typing import Annotated, Any
 
 import msgspec
 
+from common.bus import BusError
 from common.protocol.attempts import AttemptOutcome, Purpose
+from common.protocol.messages import SearchesAtWork, SearchesQuestion
+from common.protocol.subjects import searches_at_work
 from common.records import readers, searches
 from common.records.readers import (
     AttemptRecord,
@@ -42,6 +47,18 @@ LONGEST = 20_000
 
 GROUPS_SECONDS = 5.0
 """A run that is written to has its theorems counted once in this time: it takes 0.2 s for 100,000."""
+
+RUNNING = "running"
+"""Outcome of a search that goes on."""
+
+AT_WORK_SECONDS = 2.0
+"""The provers are asked at most once in this time, however many pages look."""
+
+MOST_ASKED, ASKED_AT_ONCE = 200, 16
+"""Provers that are asked what they search."""
+
+MOST_AT_WORK, MOST_LOOKED = 100, 8
+"""Searches that go on: of the list, and of those whose trees are remembered."""
 
 From = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 Limit = Annotated[int, msgspec.Meta(ge=1, le=200)]
@@ -282,11 +299,61 @@ def kept(run: Run, query: SearchesQuery) -> dict[str, Any]:
     return {"keeps": True, "total": total, "rows": rows, "outcomes": list(AttemptOutcome)}
 
 
+@dataclass
+class _AtWork:
+    """What the provers of a run search, and when they were asked."""
+
+    asked: float
+    rows: list[dict[str, Any]]
+    silent: int
+
+
+_at_work: dict[str, _AtWork] = {}
+_asking = threading.Lock()
+
+
+def at_work(run: Run, query: NoQuery) -> dict[str, Any]:
+    """The searches that go on, the longest first, at most MOST_AT_WORK; all pages share one look in AT_WORK_SECONDS.
+    `silent`: provers that have not answered, or were not asked because there are more than MOST_ASKED."""
+    with _asking:
+        known = _at_work.get(run.name)
+        if known is None or time.monotonic() - known.asked > AT_WORK_SECONDS:
+            known = _at_work[run.name] = _ask_provers(run)
+    return {"total": len(known.rows), "rows": known.rows[:MOST_AT_WORK], "silent": known.silent}
+
+
+def _ask_provers(run: Run) -> _AtWork:
+    views = run.mesh.views() if run.mesh is not None else []
+    provers = [view.info.node_id for view in views if view.info.role == "prover" and view.gone_since is None]
+
+    def ask(prover: str) -> list[dict[str, Any]] | None:
+        try:
+            found = _asked(run, prover).searches
+        except (NotHere, BusError):
+            return None
+        return [{"prover": prover, **msgspec.structs.asdict(each)} for each in found]
+
+    with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
+        answers = list(threads.map(ask, provers[:MOST_ASKED]))
+    rows = [row for answer in answers if answer is not None for row in answer]
+    rows.sort(key=lambda row: -row["seconds"])
+    return _AtWork(time.monotonic(), rows, len(provers) - sum(answer is not None for answer in answers))
+
+
+def _asked(run: Run, prover: str, attempt: str = "") -> SearchesAtWork:
+    """What a prover answers. Raises NotHere, BusError."""
+    if run.ask is None or run.mesh is None or prover not in run.mesh.nodes:
+        raise NotHere(f"run {run.name} has no prover {cut(prover, 80)!r} at work")
+    return run.ask(searches_at_work(prover), SearchesQuestion(attempt=attempt), SearchesAtWork)
+
+
 class TreeQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A tree of a kept search."""
+    """A tree of a kept search, or of one that goes on."""
 
     id: str
     """Of the attempt."""
+    prover: str = ""
+    """Who searches it now; empty: it is kept."""
     tree: Annotated[int, msgspec.Meta(ge=0, le=10**6)] = 0
 
 
@@ -302,12 +369,40 @@ def _unpacked(folder: Path, name: str, state: int) -> tuple[KeptRow, Sequence[Se
     return searches.kept_search(folder, name)
 
 
-def opened(run: Run, query: TreeQuery) -> tuple[KeptRow, Sequence[SearchTree]]:
-    """A kept search that has this tree. Raises NotHere, BadSearch."""
-    path = run.path(searches.FILE)
-    if not path.is_file() or not searches.kept_of(path.parent, [query.id]):
-        raise NotHere(f"run {run.name} keeps no search of the attempt {cut(query.id, 80)!r}")
-    found = _unpacked(path.parent, query.id, path.stat().st_ino)
+Opened = tuple[KeptRow, Sequence[SearchTree]]
+
+_looked: OrderedDict[tuple[str, str], Opened] = OrderedDict()
+"""Searches that go on, as they were when somebody looked last, by run and attempt."""
+
+
+def _look(run: Run, query: TreeQuery) -> Opened:
+    """A search that goes on, as it is now. Raises NotHere, BadSearch, BusError."""
+    answer = _asked(run, query.prover, query.id)
+    row = next((each for each in answer.searches if each.attempt_id == query.id), None)
+    if row is None:
+        raise NotHere(f"{cut(query.prover, 80)} does not search {cut(query.id, 80)}: the search may be over")
+    if not answer.trees:
+        raise NotHere("no state is expanded yet, or the trees are too large for a message: look again later")
+    trees = searches.unpacked(query.id, answer.trees)
+    size = len(answer.trees)
+    return KeptRow(row.attempt_id, row.theorem_id, row.purpose, RUNNING, time.time(), 0.0, size), trees
+
+
+def opened(run: Run, query: TreeQuery, *, again: bool = True) -> Opened:
+    """A search that has this tree. `again`: look at one that goes on anew. Raises NotHere, BadSearch, BusError."""
+    key = run.name, query.id
+    if query.prover:
+        found = None if again else _looked.get(key)
+        if found is None:
+            found = _looked[key] = _look(run, query)
+            _looked.move_to_end(key)
+            if len(_looked) > MOST_LOOKED:
+                _looked.popitem(last=False)
+    else:
+        path = run.path(searches.FILE)
+        if not path.is_file() or not searches.kept_of(path.parent, [query.id]):
+            raise NotHere(f"run {run.name} keeps no search of the attempt {cut(query.id, 80)!r}")
+        found = _unpacked(path.parent, query.id, path.stat().st_ino)
     if query.tree >= len(found[1]):
         raise NotHere(f"the search of {cut(query.id, 80)} has no tree {query.tree}; it has {len(found[1])}")
     return found
@@ -325,7 +420,7 @@ def search(run: Run, query: TreeQuery) -> dict[str, Any]:
     states = tree.states
     return {
         "kept": row,
-        "in_records": (run.path(readers.DATABASE)).is_file(),
+        "in_records": run.folder is not None and run.path(readers.DATABASE).is_file(),
         "trees": [
             {"theorem": cut(each.theorem, 4000), "simulations": each.simulations, "states": len(each.states)}
             | {"tactics_tried": each.tactics_tried, "tactics_failed": each.tactics_failed}
@@ -372,7 +467,7 @@ MOST_TACTICS = 300
 
 def state(run: Run, query: StateQuery) -> dict[str, Any]:
     """One state of a tree in full, with at most MOST_TACTICS tactics and as many failed ones."""
-    _, trees = opened(run, query)
+    _, trees = opened(run, query, again=False)
     states = trees[query.tree].states
     if query.state >= len(states):
         raise NotHere(f"the tree has no state {query.state}; it has {len(states)}")
@@ -400,6 +495,7 @@ VIEWS = {
     "attempt_spans": View(IdQuery, attempt_spans),
     "attempt_logs": View(IdQuery, attempt_logs),
     "searches": View(SearchesQuery, kept),
+    "at_work": View(NoQuery, at_work),
     "search": View(TreeQuery, search),
     "state": View(StateQuery, state),
 }

@@ -6,6 +6,8 @@ from common.bus import Bus
 from common.lean import Theorem
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome
+from common.protocol.messages import SearchesAtWork, SearchesQuestion
+from common.records.searches import unpacked
 from tests.node.prover.nodes import running
 from tests.results import results
 from tests.waiting import eventually
@@ -86,3 +88,28 @@ async def test_lease_is_renewed_while_an_attempt_is_played(bus: Bus) -> None:
     assert result.outcome is AttemptOutcome.ERROR
     assert await bus.lease("todo-train", Attempt, limit=1, wait=1.0) == []
     assert (await bus.backlog())["results-learner"] == 0
+
+
+async def test_a_prover_shows_the_searches_that_go_on(bus: Bus, lean_proxy: object) -> None:
+    endless = Theorem("endless", "(f : Nat → Nat) (n : Nat)", "f n = f (n + 1)")
+    attempt = Attempt(
+        attempt_id="a0", theorem_id="endless", theorem=endless, purpose="train", simulations=10**6, seed=1
+    )
+    async with running(bus, policy="tactics") as prover:
+        subject = subjects.searches_at_work(prover._id)
+
+        async def ask(attempt_id: str = "") -> SearchesAtWork:
+            question = SearchesQuestion(attempt=attempt_id)
+            return await bus.request_patiently(subject, question, SearchesAtWork, timeout=10.0, deadline=30.0)
+
+        assert (await ask()).searches == ()
+        await bus.publish_durable(subjects.todo("train"), attempt, message_id="a0")
+        await eventually(lambda: prover.counts["simulations"] >= 3)
+        found = await ask("a0")
+        (search,) = found.searches
+        assert (search.attempt_id, search.theorem_id, search.purpose) == ("a0", "endless", "train")
+        (tree,) = unpacked("a0", found.trees)
+        assert 3 <= tree.simulations <= prover.counts["simulations"]
+        assert len(tree.states) > 1 and tree.theorem == endless.signature
+        assert (await ask("another")).trees == b""
+    assert not prover._at_work

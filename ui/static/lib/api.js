@@ -3,17 +3,22 @@
 /** The server refused a request; the message is its own. */
 export class Refused extends Error {}
 
-/**
- * GET an address, with parameters; undefined and empty ones are left out. Throws Refused.
- * @param {string} path @param {Record<string, string | number | undefined>} [query] @param {AbortSignal} [signal]
- */
-export async function get(path, query, signal) {
+/** `?name=value&...`; undefined and empty parameters are left out. @param {Record<string, string | number | undefined>} [query] */
+export function queryOf(query) {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== "") parameters.set(name, String(value));
   }
   const text = parameters.toString();
-  const response = await fetch(text ? `${path}?${text}` : path, { signal });
+  return text && `?${text}`;
+}
+
+/**
+ * GET an address. Throws Refused.
+ * @param {string} path @param {Record<string, string | number | undefined>} [query] @param {AbortSignal} [signal]
+ */
+export async function get(path, query, signal) {
+  const response = await fetch(path + queryOf(query), { signal });
   if (response.ok) return response.json();
   const body = await response.text();
   let words = body;

@@ -1,5 +1,6 @@
 // One attempt: what it was, and where its time went, from dispatch to record.
 import { fill, h, shortened } from "../lib/dom.js";
+import { queryOf } from "../lib/api.js";
 import { clock, duration, moment, number, percent } from "../lib/format.js";
 import { card, dot, empty, facts, heading, lean, legend, partStyle, stack } from "../lib/parts.js";
 import { table } from "../lib/table.js";
@@ -36,7 +37,10 @@ export const page = {
     return {
       async refresh() {
         const data = await context.get("attempt", { id });
-        fill(links, data.kept ? h("a", { href: context.href("search", id) }, "Its search, state by state") : h("span", { class: "quiet" }, "Its search was not kept."),
+        const live = data.recorded === null && context.tick?.live ? (await context.get("at_work")).rows.find((/** @type {any} */ each) => each.attempt_id === id) : null;
+        fill(links, data.kept ? h("a", { href: context.href("search", id) }, "Its search, state by state")
+          : live ? h("a", { href: `${context.href("search", id)}${queryOf({ prover: live.prover })}` }, "Its search, as it goes on")
+            : h("span", { class: "quiet" }, data.recorded === null ? "Nobody searches it at this moment." : "Its search was not kept."),
           h("a", { href: context.href("theorem", data.theorem_id) }, "Its theorem"));
         fill(about, facts([
           ["outcome", h("span", null, dot(data.outcome), data.message ? ` ${shortened(data.message, 1000)}` : null)],

@@ -1,5 +1,6 @@
 // One kept search: its AND-OR trees, state by state, and how they grew.
 import { fill, h, shortened } from "../lib/dom.js";
+import { queryOf } from "../lib/api.js";
 import { clock, count, duration, number } from "../lib/format.js";
 import { card, chip, dot, empty, facts, heading, lean } from "../lib/parts.js";
 import { andOr } from "../lib/andor.js";
@@ -18,12 +19,13 @@ export const page = {
   title: "Search",
   uses: ["searches"],
   open(root, context) {
-    const id = context.rest[0] ?? "";
+    const id = context.rest[0] ?? "", prover = context.query.get("prover") ?? undefined;
+    const again = h("button", { hidden: !prover }, "Look again"), passed = h("p", { class: "quiet", role: "status", hidden: !prover });
     const about = h("div"), tabs = h("nav", { class: "tabs", "aria-label": "Trees of this attempt" }), words = h("p", { class: "quiet" });
     const side = h("div", { class: "side", "aria-live": "polite" }, empty("Choose a state."));
     const rows = h("div", { class: "scroll tree-box" }), replay = h("div", { class: "replay" });
     const image = picture((state) => context.setQuery({ state }));
-    root.append(heading(`Search ${shortened(id, 100)}`), card("The search", { wide: true }, about, tabs),
+    root.append(heading(`Search ${shortened(id, 100)}`, again), passed, card("The search", { wide: true }, about, tabs),
       card("Its tree", { wide: true, note: "as AlphaProof's: of a state one tactic has to succeed, of a tactic all subgoals" }, replay, image.node, words, legend()),
       h("div", { class: "tree-card" }, card("State by state", { note: "arrow keys walk and unfold, Enter shows a state" }, heads(), rows)), card("The state", { id: "state" }, side));
     /** @type {import("../lib/andor.js").Model | null} */
@@ -32,7 +34,7 @@ export const page = {
     let shown = null;
     /** @type {ReturnType<typeof player> | null} */
     let play = null;
-    let number_ = -1, looked = "";
+    let number_ = -1, looked = "", stale = false;
     const now = () => play?.step ?? 0;
 
     /** @param {any} data */
@@ -58,41 +60,55 @@ export const page = {
       shown.unfold([...made.line].flatMap(([state, tactic]) => [`s${state}`, `a${state}.${tactic}`]).concat("s0"));
       fill(rows, shown.node);
       fill(replay, play.node);
-      fill(words, made.proved ? `The proof that it found is lit: ${count(/** @type {number} */ (data.columns.steps[0]), "tactic")} on its longest branch.` : "It found no proof; the line with most visits is lit.",
-        " Visits and values are those of the end of the search. Value: minus the tactics that are left, as estimated.");
-      image.set(made, `AND-OR tree of ${count(made.size, "state")}, ${made.expanded.length} of them expanded; ${made.proved ? "a proof was found" : "no proof was found"}. The tree below has the same states.`);
+      fill(words, made.proved ? `The proof that it found is lit: ${count(/** @type {number} */ (data.columns.steps[0]), "tactic")} on its longest branch.` : `${prover ? "There is no proof yet" : "It found no proof"}; the line with most visits is lit.`,
+        ` Visits and values are those of ${prover ? "this moment" : "the end of the search"}. Value: minus the tactics that are left, as estimated.`);
+      image.set(made, `AND-OR tree of ${count(made.size, "state")}, ${made.expanded.length} of them expanded; ${made.proved ? "a proof was found" : prover ? "it goes on" : "no proof was found"}. The tree below has the same states.`);
       showAbout(about, tabs, data, context, number_);
     }
     const looking = () => Math.max(0, Math.floor(Number(context.query.get("state")) || 0));
 
+    async function lookAgain() {
+      stale = true;
+      await refresh();
+    }
+    again.addEventListener("click", () => void lookAgain());
     return {
-      async refresh() {
-        const wanted = Math.max(0, Math.floor(Number(context.query.get("tree")) || 0));
-        if (!model || wanted !== number_) {
-          const data = await context.get("search", { id, tree: wanted });
-          number_ = wanted;
-          looked = "";
-          build(data);
-        }
-        const state = looking(), key = `${number_} ${state}`;
-        play?.read();
-        image.at(now(), state);
-        shown?.select(`s${state}`, model?.above(state) ?? []);
-        if (key === looked) return;
-        looked = key;
-        try {
-          const found = await context.get("state", { id, tree: number_, state });
-          if (looked === key) showState(side, found, context);
-        } catch (error) {
-          looked = "";
-          fill(side, empty(error instanceof Error ? error.message : `${error}`));
-        }
-      },
+      refresh,
       close() {
         play?.stop();
         image.close();
       },
     };
+
+    async function refresh() {
+      const wanted = Math.max(0, Math.floor(Number(context.query.get("tree")) || 0));
+      if (!model || wanted !== number_ || stale) {
+        try {
+          const data = await context.get("search", { id, prover, tree: wanted });
+          [number_, looked, stale] = [wanted, "", false];
+          build(data);
+          fill(passed, prover ? `As it was at ${clock(data.kept.recorded)} on ${prover}.` : null);
+        } catch (error) {
+          if (!prover || !(error instanceof Error)) throw error;
+          fill(passed, `${error.message}. `, h("a", { href: context.href("attempt", id) }, "Its attempt"), " says what became of it.");
+          if (!model) return;
+          stale = false;
+        }
+      }
+      const state = looking(), key = `${number_} ${state}`;
+      play?.read();
+      image.at(now(), state);
+      shown?.select(`s${state}`, model?.above(state) ?? []);
+      if (key === looked) return;
+      looked = key;
+      try {
+        const found = await context.get("state", { id, prover, tree: number_, state });
+        if (looked === key) showState(side, found, context);
+      } catch (error) {
+        looked = "";
+        fill(side, empty(error instanceof Error ? error.message : `${error}`));
+      }
+    }
   },
 };
 
@@ -105,6 +121,7 @@ const heads = () => h("div", { class: "tree-heads", "aria-hidden": "true" }, h("
 
 /** @param {HTMLElement} where @param {HTMLElement} tabs @param {any} data @param {import("../types").Context} context @param {number} current */
 function showAbout(where, tabs, data, context, current) {
+  const prover = context.query.get("prover") ?? undefined;
   const kept = data.kept, one = data.trees[current], more = [];
   if (data.in_records) more.push(h("a", { href: context.href("attempt", kept.attempt_id) }, "its attempt"), " · ", h("a", { href: context.href("theorem", kept.theorem_id) }, "its theorem"));
   fill(where, lean(one.theorem, 4000), facts([
@@ -112,7 +129,7 @@ function showAbout(where, tabs, data, context, current) {
     ["tree", `${number(one.simulations)} simulations, ${count(one.states, "state")}, ${number(one.tactics_tried)} tactics tried, ${number(one.tactics_failed)} failed`],
   ]));
   tabs.hidden = data.trees.length < 2;
-  fill(tabs, data.trees.map((/** @type {any} */ each, /** @type {number} */ place) => h("a", { href: `${context.href("search", kept.attempt_id)}${place ? `?tree=${place}` : ""}`, "aria-current": place === current ? "page" : null },
+  fill(tabs, data.trees.map((/** @type {any} */ each, /** @type {number} */ place) => h("a", { href: `${context.href("search", kept.attempt_id)}${queryOf({ prover, tree: place || undefined })}`, "aria-current": place === current ? "page" : null },
     `tree ${place + 1}: ${shortened(each.theorem.replace(/^theorem\s+/, "").split(/[\s:({]/, 1)[0] || "no name", 40)}`, h("span", { class: "quiet" }, ` ${count(each.states, "state")}${each.steps === null ? "" : ", proved"}`))));
 }
 

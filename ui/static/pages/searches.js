@@ -1,13 +1,14 @@
 // The searches that are kept, the most interesting first.
-import { shortened } from "../lib/dom.js";
-import { bytes, moment, number } from "../lib/format.js";
+import { fill, h, shortened } from "../lib/dom.js";
+import { queryOf } from "../lib/api.js";
+import { bytes, duration, moment, number } from "../lib/format.js";
 import { card, choice, dot, empty, heading, laterChoice, pager, searchField } from "../lib/parts.js";
 import { table } from "../lib/table.js";
 
 /** @type {import("../types").Page} */
 export const page = {
   title: "Searches",
-  uses: ["searches"],
+  uses: ["searches", "nodes"],
   open(root, context) {
     const pages = pager(context, 50), outcome = laterChoice(context, "outcome", "Outcome");
     const none = empty("This run keeps no searches; [learner] keep_searches says how many megabytes of them are kept.");
@@ -28,9 +29,33 @@ export const page = {
     });
     const list = card("Kept searches", { wide: true, note: "late proofs and near misses are the most interesting", tools: [searchField(context, "text", "Attempt, theorem or purpose"), outcome.node,
       choice(context, "order", "Order", [["interest", "most interesting first"], ["newest", "newest first"]])] }, rows.node, pages.node);
-    root.append(heading("Searches"), none, list);
+    const running = table({
+      caption: "Searches that go on",
+      columns: [
+        { label: "theorem", cell: (/** @type {any} */ each) => shortened(each.theorem_id, 60), class: "name" },
+        { label: "purpose", cell: (each) => each.purpose },
+        { label: "prover", cell: (each) => shortened(each.prover, 40), class: "name" },
+        { label: "for", number: true, cell: (each) => duration(each.seconds) },
+        { label: "simulations", number: true, cell: (each) => number(each.simulations) },
+        { label: "states", number: true, cell: (each) => number(each.states) },
+      ],
+      key: (each) => each.attempt_id,
+      href: (each) => `${context.href("search", each.attempt_id)}${queryOf({ prover: each.prover })}`,
+      empty: "No prover searches at this moment.",
+      tall: true,
+    });
+    const unheard = h("p", { class: "quiet", role: "status" });
+    const now = card("Running now", { wide: true, note: "the longest first; open one to see its tree as it is" }, running.node, unheard);
+    now.hidden = true;
+    root.append(heading("Searches"), now, none, list);
     return {
       async refresh() {
+        now.hidden = !context.tick?.live;
+        if (!now.hidden) {
+          const found = await context.get("at_work");
+          running.set(found.rows);
+          fill(unheard, found.total > found.rows.length ? `${number(found.total)} searches in all. ` : null, found.silent ? `${number(found.silent)} provers have not been heard.` : null);
+        }
         const query = context.query, asked = ["text", "outcome", "order"].map((name) => [name, query.get(name) ?? undefined]);
         const found = await context.get("searches", { ...Object.fromEntries(asked), from: pages.from() || undefined, limit: pages.size });
         [none.hidden, list.hidden] = [found.keeps, !found.keeps];
