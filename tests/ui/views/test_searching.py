@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from common.bus import Bus
+from common.lean import Theorem
+from common.life.context import NodeContext
 from common.protocol.attempts import AttemptOutcome
+from common.protocol.messages import NodeInfo
+from common.protocol.subjects import todo
 from common.records import searches
 from common.records.readers import DATABASE, TheoremResult, read_groups
 from common.records.rows import PARTS, Verdict
@@ -18,8 +25,12 @@ from common.records.searches import KeptSearches, SearchState, SearchTree, Taken
 from common.records.store import Store
 from scripts.made_run import make_run
 from tests.node.learner.builders import PROVED, planned, result, row
+from tests.node.prover.nodes import running
+from tests.waiting import eventually
+from ui.mesh_state import MeshState
 from ui.runs import Kind, NotHere, Run
 from ui.server import encode
+from ui.service import asking
 from ui.views import BadQuery, all_views, asked
 from ui.views.searching import MOST_COUNTED, goal
 
@@ -237,3 +248,32 @@ def test_a_search_is_shown_of_an_evaluation_without_records(made: Run, tmp_path:
     assert ask(run, "searches")["total"] > 0 and ask(run, "search", id="made-5")["in_records"] is False
     with pytest.raises(NotHere, match="has no attempts"):
         ask(run, "theorems")
+
+
+async def test_a_search_that_goes_on_shows_its_tree_until_it_is_over(bus: Bus, lean_proxy: NodeContext) -> None:
+    endless = Theorem("endless", "(f : Nat → Nat) (n : Nat)", "f n = f (n + 1)")
+    attempt = planned(1, "endless").attempt
+    attempt = msgspec.structs.replace(attempt, theorem=endless, simulations=10**6)
+    context = NodeContext("ui", lean_proxy.settings)
+    context.bus = bus
+    mesh = Run(bus.run, Kind.MESH, None, MeshState(), connected=True, ask=asking(context))
+    assert mesh.mesh is not None
+    prover = NodeInfo(node_id="prover-1", role="prover", host="here", pid=1, version="1", started=0.0)
+    other = msgspec.structs.replace(prover, node_id="prover-2")
+    mesh.mesh.see_registry([prover, other], 0.0)
+    asks = functools.partial(asyncio.to_thread, ask, mesh)
+    async with running(bus, policy="tactics") as searching:
+        await bus.publish_durable(todo(attempt.purpose, attempt.client), attempt, message_id="a")
+        await eventually(lambda: searching.counts["simulations"] >= 3)
+        found = await asks("at_work")
+        (row,) = found["rows"]
+        assert (row["prover"], row["attempt_id"], row["theorem_id"]) == ("prover-1", attempt.attempt_id, "endless")
+        assert found["silent"] == 1  # nobody answers for prover-2
+        tree = await asks("search", id=attempt.attempt_id, prover="prover-1")
+        assert tree["kept"]["outcome"] == "running" and tree["trees"][0]["simulations"] >= 3
+        shown = await asks("state", id=attempt.attempt_id, prover="prover-1", state=0)
+        assert shown["state"].endswith("⊢ f n = f (n + 1)") and shown["tactics_total"] > 0
+        with pytest.raises(NotHere, match="the search may be over"):
+            await asks("search", id="another", prover="prover-1")
+        with pytest.raises(NotHere, match="no prover 'lean-proxy-1' at work"):
+            await asks("search", id=attempt.attempt_id, prover="lean-proxy-1")
