@@ -152,6 +152,8 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that the policy sampled; None: not known."""
     levels: dict[str, Part] = {}
     families: dict[str, Part] = {}
+    banks: dict[str, Part] = {}
+    """By the names of the banks' folders, of a run with several."""
 
     @property
     def solve_rate(self) -> float:

@@ -297,6 +297,7 @@ def _evaluated(
         tokens=400 * whole.statements,
         levels={str(level): part([row for row in rows if row.level == level]) for level in LEVELS},
         families={family: part([row for row in rows if row.family == family]) for family in FAMILIES},
+        banks={"pocket": part(rows[::2]), "words": part(rows[1::2])},
     )
 
 

@@ -54,9 +54,9 @@ def overview(run: Run, query: NoQuery) -> dict[str, Any]:
 
 
 def evaluation(found: Mapping[str, Any]) -> dict[str, Any]:
-    """An evaluation with intervals, for all its statements and for each level and family."""
+    """An evaluation with intervals, for all its statements and for each level, family and bank."""
     parts: dict[str, Any] = {"share": decided_share(found)}
-    for name in ("levels", "families"):
+    for name in ("levels", "families", "banks"):
         parts[name] = {key: decided_share(each) for key, each in (found.get(name) or {}).items()}
     return {**found, **parts}
 

@@ -133,11 +133,14 @@ class EvaluationHistory:
     async def _evaluated(self, row: EvaluationRow) -> Evaluated:
         tried = await self._run.store.call(Store.tried, row.evaluation_id)
         costs = await self._run.store.call(Store.evaluation_costs, row.evaluation_id)
-        return evaluated(row, tried, costs)
+        return evaluated(row, tried, costs, self._run.data.bank_of)
 
 
-def evaluated(row: EvaluationRow, tried: list[Tried], costs: dict[str, float]) -> Evaluated:
-    """The counts and costs of a finished evaluation."""
+def evaluated(
+    row: EvaluationRow, tried: list[Tried], costs: dict[str, float], bank_of: Mapping[str, str] | None = None
+) -> Evaluated:
+    """The counts and costs of a finished evaluation. `bank_of`: the bank of each statement, where there are several."""
+    bank_of = bank_of or {}
     whole = part(tried)
     return Evaluated(
         label=row.label,
@@ -155,6 +158,7 @@ def evaluated(row: EvaluationRow, tried: list[Tried], costs: dict[str, float]) -
         tokens=int(costs["tokens"]) or None,
         levels=_parts(tried, lambda each: each.level),
         families=_parts(tried, lambda each: each.family),
+        banks=_parts((each for each in tried if each.theorem_id in bank_of), lambda each: bank_of[each.theorem_id]),
     )
 
 

@@ -77,6 +77,8 @@ class BankContent:
     statements stay unseen while settings are chosen on `valid`."""
     alike: Alike = field(default_factory=Alike)
     """The held-out statements of all banks that were read together."""
+    bank_of: dict[str, str] = field(default_factory=dict)
+    """The name of the bank's folder for each scored statement, if there are several banks."""
     transitions: list[BankTransition] = field(default_factory=list)
     digest: str = ""
     notes: list[str] = field(default_factory=list)
@@ -129,7 +131,9 @@ def _mixed(parts: Sequence[BankPart], contents: Sequence[BankContent]) -> BankCo
     for number, (part, content) in enumerate(zip(parts, contents, strict=True)):
         label = part.directory.resolve().name
         merged.train += [(_named(each, label, names), number) for each, _ in content.train]
-        merged.scored += [_named(each, label, names) for each in content.scored]
+        scored = [_named(each, label, names) for each in content.scored]
+        merged.scored += scored
+        merged.bank_of |= {each.theorem.name: label for each in scored}
         merged.transitions += content.transitions
     _drop_repeated(merged)
     return merged

@@ -45,6 +45,8 @@ class Data:
     """Log lines about bank data that was left out."""
     beside: list[TheoremRow] = field(default_factory=list)
     """Statements of the evaluations beside learning."""
+    bank_of: dict[str, str] = field(default_factory=dict)
+    """The bank of each statement of evaluations, if there are several banks."""
     held_out: Alike = field(default_factory=Alike)
     """All statements that must not train, also those that this run does not score."""
 
@@ -100,6 +102,7 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
         factors=banks.factors(parts, [number for _, number in train]),
         notes=content.notes,
         beside=[_row(each, split) for each in beside],
+        bank_of=content.bank_of,
         held_out=content.alike,
     )
 

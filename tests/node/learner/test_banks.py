@@ -78,6 +78,8 @@ def test_a_mixture_holds_the_statements_of_all_its_banks(tmp_path: Path) -> None
     alone = data.load(settings(str(one)), tmp_path / "segments")
     assert alone.digest == bank.digest(one) != loaded.digest
     assert set(alone.factors or []) == {1.0}
+    assert set(loaded.bank_of) == {row.theorem.name for row in loaded.test} and alone.bank_of == {}
+    assert [name for name, label in loaded.bank_of.items() if label == "two"] == ["test_0_two"]
 
 
 def test_new_theorems_are_attempted_in_proportion_to_their_banks_weights(tmp_path: Path) -> None:

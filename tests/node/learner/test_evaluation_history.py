@@ -36,6 +36,17 @@ def test_shares_are_of_the_decided_statements_by_level_and_family() -> None:
     ]
     assert list(found.families) == ["00nat", "logic"]  # by name, as it is
     assert found.families["logic"] == part(statements=2, solved=0, undecided=1, share=0.0)
+    assert found.banks == {}
+    several = evaluated(
+        EvaluationRow("step-7", 1, 3, 16, 1.0, 2.5, True, 60.0, None, 7),
+        tried,
+        costs,
+        {"a": "words", "b": "pocket", "c": "words", "d": "pocket"},
+    )
+    assert several.banks == {
+        "pocket": part(statements=2, solved=0, undecided=1, share=0.0),
+        "words": part(statements=2, solved=1, undecided=0, share=0.5),
+    }
 
 
 async def finished_evaluation(run: Run, label: str) -> None:

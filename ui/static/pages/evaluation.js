@@ -46,7 +46,7 @@ export const page = {
       tall: true,
     });
     let label = "";
-    const levels = shares("level"), families = shares("family");
+    const levels = shares("level"), families = shares("family"), banks = shares("bank");
     const against = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "Compare with" }));
     against.addEventListener("change", () => context.setQuery({ against: against.value }));
     const difference = h("div", { class: "tiles" }), won = h("div"), lost = h("div");
@@ -69,11 +69,11 @@ export const page = {
     });
     const chosen = h("span", { class: "quiet" }), kept = h("span", { class: "quiet" });
     const compareCard = card("Compared with", { wide: true, tools: against }, difference, won, lost);
-    const parts = [card("By level", { note: chosen }, levels.node), card("By family", {}, families.node)];
+    const parts = [card("By level", { note: chosen }, levels.node), card("By family", {}, families.node)], byBank = card("By bank", {}, banks.node);
     const statementsCard = card("Statements", { note: kept, wide: true, tools: only }, statements.node, pages.node);
     const none = h("p", { class: "wide quiet", hidden: true }, "This run has no evaluations of its own: ", h("a", { href: context.href("training") }, "its training"), " measures held-out data.");
     root.append(heading("Evaluation"), none, card("Over the run", { note: "95 % intervals over statements, which never train", wide: true }, chart.node),
-      card("Evaluations", { wide: true }, history.node), ...parts, compareCard, statementsCard);
+      card("Evaluations", { wide: true }, history.node), ...parts, byBank, compareCard, statementsCard);
     return {
       async refresh() {
         const data = await context.get("evaluations", { label: context.query.get("label") ?? "", against: context.query.get("against") ?? "", outcome: context.query.get("outcome") ?? "", from: pages.from(), limit: pages.size });
@@ -85,7 +85,9 @@ export const page = {
         fill(chosen, label);
         levels.set(byName(one?.levels));
         families.set(byName(one?.families));
+        banks.set(byName(one?.banks));
         for (const each of parts) each.hidden = !one;
+        byBank.hidden = Object.keys(one?.banks ?? {}).length === 0;
         const others = data.history.map((/** @type {any} */ each) => each.label).filter((/** @type {string} */ other) => other !== label);
         compareCard.hidden = others.length === 0 || data.all === 0;
         const picked = context.query.get("against") ?? "";

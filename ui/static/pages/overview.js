@@ -20,10 +20,10 @@ export const page = {
     const solved = lineChart({ title: "Statements solved, by evaluation", xLabel: "training step", yLabel: "share solved", share: true, empty: "No evaluation has ended yet." });
     const levels = lineChart({ title: "Solved by depth", xLabel: "training step", yLabel: "share solved", share: true, empty: "No evaluation has ended yet." });
     const rate = lineChart({ title: "Training attempts that prove their theorem", xLabel: "training step", yLabel: "share", share: true });
-    const families = table({
-      caption: "Families of the latest evaluation",
+    const part = (/** @type {string} */ kind) => table({
+      caption: `The latest evaluation by ${kind}`,
       columns: [
-        { label: "family", cell: (/** @type {any} */ each) => each.name },
+        { label: kind, cell: (/** @type {any} */ each) => each.name },
         { label: "solved", number: true, cell: (each) => `${number(each.last.solved)} of ${number(each.last.of)}` },
         { label: "share", number: true, cell: (each) => percent(each.last.rate) },
         { label: "95 % interval", number: true, cell: (each) => `${percent(each.last.low)} to ${percent(each.last.high)}` },
@@ -32,12 +32,16 @@ export const page = {
       key: (each) => each.name,
       empty: "No evaluation has ended yet.",
     });
+    const families = part("family"), banks = part("bank");
+    const byBank = card("By bank", { note: "latest evaluation" }, banks.node);
+    byBank.hidden = true;
     const proofs = h("div", { class: "scroll tall", tabindex: "0" });
     resultCard.hidden = true;
     root.append(
       heading("Overview"), counters, resultCard,
       card("What limits it", {}, verdict), card("Is it healthy?", {}, health, h("div", { class: "control" }, controls("learner", ["pause", "resume", "evaluate"]))),
       card("Is it learning?", { note: "95 % intervals over statements, which never train" }, solved.node),
+      byBank,
       card("By depth", { note: "levels of the bank" }, levels.node),
       card("Training attempts", {}, rate.node),
       card("By family", { note: "latest evaluation" }, families.node),
@@ -56,7 +60,9 @@ export const page = {
         ]);
         levels.set(parts(done, "levels").map(([name, points]) => ({ name: `level ${name}`, dots: true, points })));
         rate.set([{ name: "proved", points: curves.step.map((/** @type {number} */ step, /** @type {number} */ i) => [step, curves.values.solve_rate[i]]) }]);
-        families.set(lastParts(done));
+        families.set(lastParts(done, "families"));
+        banks.set(lastParts(done, "banks"));
+        byBank.hidden = Object.keys(done[done.length - 1]?.banks ?? {}).length === 0;
         fill(proofs, data.proofs.length ? data.proofs.map((/** @type {any} */ proof) => h("div", { class: "proof" }, lean(proof.lean, 4000),
           h("p", { class: "quiet" }, `${clock(proof.time)} · ${proof.purpose} · ${number(proof.simulations)} simulations · `, h("a", { href: context.href("attempt", proof.attempt_id) }, shortened(proof.theorem_id, 80)))))
           : empty("No verified proof yet."));
@@ -105,10 +111,10 @@ function parts(evaluations, kind) {
   return names.map((name) => [name, evaluations.filter((each) => each[kind]?.[name]).map((each) => [each.step, each[kind][name].rate])]);
 }
 
-/** @param {any[]} evaluations */
-function lastParts(evaluations) {
+/** @param {any[]} evaluations @param {"families" | "banks"} kind */
+function lastParts(evaluations, kind) {
   const [first, last] = [evaluations[0], evaluations[evaluations.length - 1]];
-  if (!last?.families) return [];
-  return Object.keys(last.families).sort().map((name) => ({ name, last: last.families[name],
-    gain: first !== last && first.families?.[name] ? last.families[name].rate - first.families[name].rate : null }));
+  if (!last?.[kind]) return [];
+  return Object.keys(last[kind]).sort().map((name) => ({ name, last: last[kind][name],
+    gain: first !== last && first[kind]?.[name] ? last[kind][name].rate - first[kind][name].rate : null }));
 }
