@@ -18,6 +18,7 @@ import msgspec
 
 from common.lean import outcome_values
 from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
+from common.watch.nodes import NodeSample
 
 OUTCOMES = tuple(outcome_values({}))
 """Values that count the outcomes of tactics in Lean, by kind."""
@@ -131,6 +132,21 @@ class NodeView:
     error: LogRecord | None = None
     """The last error that it has logged."""
     memory: Memory = field(default_factory=Memory)
+
+    def samples(self) -> list[NodeSample]:
+        """What is remembered of it, as the history in a run's folder has it; its states are those of now."""
+        times, columns = self.memory.read()
+        rows = zip(*columns.values(), strict=True) if columns else ()
+        return [
+            NodeSample(
+                at,
+                self.info.node_id,
+                self.info.role,
+                self.state,
+                {name: value for name, value in zip(columns, row, strict=True) if not math.isnan(value)},
+            )
+            for at, row in zip(times, rows, strict=False)
+        ]
 
 
 class MeshState:

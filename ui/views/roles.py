@@ -22,6 +22,9 @@ from ui.views import View
 BUCKETS = 120
 """Points of a curve over the run."""
 
+MOST_SAMPLES = 10_000
+"""Samples that the curves of a role are made of; each node has an equal share of them."""
+
 LATEST, SLOWEST = 1000, 15
 """Of so many latest attempts, so many slowest ones are shown."""
 
@@ -48,6 +51,9 @@ def role(run: Run, query: RoleQuery) -> dict[str, Any]:
     sum over the nodes."""
     whole = run.node_history()
     history = {node: samples for node, samples in whole.items() if samples[0].role == query.name}
+    if run.folder is None and run.mesh is not None:
+        heard = {view.info.node_id: view.samples() for view in run.mesh.views() if view.info.role == query.name}
+        history = {node: samples for node, samples in heard.items() if samples}
     growing = {*COUNTERS.get(query.name, ()), *GROWING.get(query.name, ())}
     nodes = _now(run, query.name) or [
         {"id": node, "state": samples[-1].state, "time": samples[-1].time, "values": samples[-1].values}
@@ -106,6 +112,8 @@ def _outcomes(run: Run, history: Iterable[Sequence[NodeSample]]) -> dict[str, di
 
 def curves(nodes: Sequence[Sequence[NodeSample]], growing: Iterable[str]) -> dict[str, Any]:
     """The samples of some nodes in `BUCKETS` equal times, summed over the nodes; rates of the values that grow."""
+    share = max(8, MOST_SAMPLES // max(1, len(nodes)))
+    nodes = [_fewer(each, share) for each in nodes]
     samples = [sample for each in nodes for sample in each]
     if len(samples) < 2:
         return {"time": [], "values": {}}
@@ -127,6 +135,12 @@ def curves(nodes: Sequence[Sequence[NodeSample]], growing: Iterable[str]) -> dic
             for place, value in _held({bucket(at): value for at, value in points}).items():
                 values[name][place] = (values[name][place] or 0.0) + value
     return {"time": [begin + (place + 0.5) * width for place in range(BUCKETS)], "values": values}
+
+
+def _fewer(samples: Sequence[NodeSample], most: int) -> Sequence[NodeSample]:
+    """At most so many samples of a node, the last one among them."""
+    every = -(-len(samples) // most) or 1
+    return samples[::-1][::every][::-1]
 
 
 def _rates(told: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

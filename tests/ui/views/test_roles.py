@@ -73,6 +73,26 @@ def test_a_mesh_shows_its_nodes_now_and_who_misbehaves() -> None:
     assert role(run, RoleQuery("nobody"))["nodes"] == []
 
 
+def test_the_curves_of_a_mesh_whose_files_are_elsewhere_are_what_the_monitor_has_heard() -> None:
+    run = mesh()
+    assert run.mesh is not None
+    proxy = NodeInfo(node_id="lean-proxy-1", role="lean-proxy", host="h", pid=1, version="0", started=0.0)
+    run.mesh.see_registry([proxy], 1.0)
+    for at in (10.0, 20.0, 30.0):
+        values = {"candidates": 3 * at, "queue": at}
+        beat = Heartbeat(node_id="lean-proxy-1", role="lean-proxy", time=at, state="running", values=values)
+        run.mesh.see_heartbeat(beat, at)
+    found = role(run, RoleQuery("lean-proxy"))
+    assert len(found["time"]) == BUCKETS
+    assert found["values"]["candidates"][-1] == pytest.approx(3.0) and found["values"]["queue"][-1] == 30.0
+
+
+def test_many_samples_are_thinned_and_the_last_one_stays() -> None:
+    samples = [NodeSample(float(n), "a", "broker", "running", {"queue": float(n)}) for n in range(25_000)]
+    found = curves([samples], [])
+    assert found["values"]["queue"][-1] == 24_999.0 and None not in found["values"]["queue"]
+
+
 def write_log(folder: Path, name: str, count: int) -> None:
     (folder / "logs").mkdir(exist_ok=True)
     lines = (
