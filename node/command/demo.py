@@ -337,7 +337,7 @@ LINE_EVERY = 10.0
 """Seconds between progress lines if standard error is not a terminal."""
 
 PHASES = {
-    "warm-start": "warm start: supervised training on proofs of levels 1 and 2",
+    "warm-start": "warm start: supervised training on the bank's short proofs",
     "evaluate-before": "evaluation before learning",
     "repeat-before": "evaluation before learning, once more",
     "rl": "reinforcement learning",

@@ -114,6 +114,8 @@ class WarmStartSettings:
     """Further steps after the plateau, as a share of the steps so far, with learning rates that fall to zero."""
     seconds: Duration = 120.0
     """Longest time until the plateau, for slow machines; the decay comes after it."""
+    all_cores: bool = False
+    """Compute with all cores of the machine, whatever [learner.trainer] threads: nothing else of the run works yet."""
 
 
 @dataclass

@@ -22,11 +22,10 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint as recomputed
 
 from common.life import faults
-from common.machine import read_machine
 from node.data.errors import InputError, NotFinite
 from node.model.optimizer import Optimizer, OptimizerSettings
 from node.model.transformer import Transformer
-from node.training.launch import RENDEZVOUS
+from node.training.launch import RENDEZVOUS, threads_per_rank
 from node.training.loader import PackedBatch
 from node.training.objective import CALIBRATION_BINS, SUMS, Objective, Totals, log_probabilities, report
 from node.training.settings import LossSettings
@@ -239,6 +238,14 @@ def has_bf16(device: torch.device) -> bool:
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
+def share_cores(threads: int) -> None:
+    """Compute with so many threads from now on; 0: this rank's share of the cores."""
+    here = int(os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get("WORLD_SIZE") or 1)
+    wanted = threads_per_rank(threads, here)
+    if torch.get_num_threads() != wanted:
+        torch.set_num_threads(wanted)
+
+
 @contextmanager
 def started(settings: ComputeSettings) -> Iterator[RankDevice]:
     """This rank's device, with the process group joined; left at the end. Raises InputError."""
@@ -248,8 +255,7 @@ def started(settings: ComputeSettings) -> Iterator[RankDevice]:
         torch.cuda.set_device(device)
         torch.set_float32_matmul_precision("high")
     else:
-        here = int(os.environ.get("LOCAL_WORLD_SIZE", ranks))
-        torch.set_num_threads(settings.threads or max(1, read_machine().cores // here))
+        share_cores(settings.threads)
     torch.manual_seed(settings.seed)
     if settings.bf16 == "on" and not has_bf16(device):
         raise InputError(f"bf16 is `on`, and {device} does not compute in it; leave it at `auto`")

@@ -161,6 +161,7 @@ async def _train(
         return metrics["loss"]
 
     # 2. Until the validation loss stops falling.
+    trainer.group.alone = warm.all_cores
     plateau = Plateau(warm.patience, warm.least_gain)
     while not plateau.reached and trainer.step_number < warm.steps and time.monotonic() - started < warm.seconds:
         await steps(warm.every, lambda _: 1.0)
@@ -171,6 +172,7 @@ async def _train(
         count = max(1, round(trainer.step_number * warm.decay))
         await steps(count, lambda number: 1 - (number + 0.5) / count)
         await measure()
+    trainer.group.alone = False
     await trainer.save()
     return WarmStart(trainer.step_number, round(time.monotonic() - started, 1), losses)
 

@@ -63,6 +63,8 @@ class TrainerGroup:
         """Transitions left out of training so far, because their tactic is too long for the network."""
         self.gpus: tuple[str, ...] = ()
         """Ids of the GPUs that the ranks train on; empty: CPUs."""
+        self.alone = False
+        """Nothing else works on this machine at the moment (`RankCommand.alone`)."""
         self._logs = logs
         self._processes: list[asyncio.subprocess.Process] = []
         """The ranks of this machine, the first one first; or torchrun, which starts them."""
@@ -189,7 +191,9 @@ class TrainerGroup:
             if not self._processes:
                 raise TrainerFailed("the trainer group is not running")
             self._commands += 1
-            command = RankCommand(op, self._commands, by_file(refs), factor, average, path, information or {})
+            command = RankCommand(
+                op, self._commands, by_file(refs), factor, average, path, information or {}, alone=self.alone
+            )
             await self._write(msgspec.json.encode(command))
             return await self._answer(self.settings.timeout, op)
 

@@ -71,6 +71,8 @@ class RankCommand(msgspec.Struct, frozen=True, omit_defaults=True):
     """For `step`: add the weights after it to the moving average, and publish the average from now on."""
     path: str = ""
     information: dict[str, str] = {}
+    alone: bool = False
+    """Nothing else works on this machine: a CPU's ranks use all of its cores."""
 
 
 class RankAnswer(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -81,6 +81,7 @@ def work(compute: ComputeConfig, answers: IO[bytes]) -> int:
 
 def _serve(device: RankDevice, compute: ComputeConfig, answers: IO[bytes]) -> int:
     from node.learner.trainer.worker import RankWorker
+    from node.training.trainer import share_cores
 
     lines = _lines(compute.timeout * IDLE_SHARE) if device.first else None
     start = b""
@@ -97,6 +98,8 @@ def _serve(device: RankDevice, compute: ComputeConfig, answers: IO[bytes]) -> in
         command = _next(device, worker, lines)
         if command is None:
             return 0
+        if device.device.type == "cpu":
+            share_cores(0 if command[0].alone else compute.threads)
         answer = carry_out(worker, *command)
         if device.first:
             send(answers, answer)

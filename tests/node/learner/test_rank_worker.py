@@ -25,7 +25,7 @@ from node.model.tokenizer import PAD, Tokenizer
 from node.training.documents import Document, Room, transition_document
 from node.training.loader import PackedBatch
 from node.training.settings import LossSettings
-from node.training.trainer import RankDevice, started, weights_of
+from node.training.trainer import RankDevice, share_cores, started, weights_of
 from tests.node.model.tiny import TEXTS, tiny_model
 
 pytestmark = pytest.mark.compute
@@ -178,3 +178,18 @@ def test_training_makes_failed_tactics_unlikely(tmp_path: Path) -> None:
                 assert last["failed_probability"] < first["failed_probability"] / 2
     # The loss on the proof's tactic alone lowers the failed one too, because both are tactics of the same state.
     assert logs[4.0] < logs[0.0] - 0.3 < -0.3
+
+
+def test_a_rank_computes_with_as_many_threads_as_it_is_told_or_with_its_share_of_the_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = torch.get_num_threads()
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    monkeypatch.setattr("node.training.launch.read_machine", lambda: SimpleNamespace(cores=6))
+    try:
+        share_cores(2)
+        assert torch.get_num_threads() == 2
+        share_cores(0)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
