@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from common.lean import ProofTree
-from data.generators.families import existence, logic_families, order, recursion, rewriting, words
+from data.generators.families import existence, logic_families, order, puzzles, recursion, rewriting, words
 from data.generators.families.draft import Draft, size
 from node.bank import bank
 from node.bank.bank import WarmStartRule
@@ -187,4 +187,21 @@ WORDS = Profile(
 """Word problems, for `rfl` and `rw` alone. The fixed list proves few of them: a proof is a path that has to be
 searched."""
 
-PROFILES = {profile.name: profile for profile in (POCKET, WITNESS, WORDS)}
+PUZZLES = Profile(
+    name="puzzles",
+    makers={name: (partial(puzzles.position, name, most=12), 1.0) for name in puzzles.PUZZLES},
+    splits={"train": 2000, "valid": 140, "test": 210},
+    # A level is a number of moves, as in WORDS.
+    levels={1: 0.01, 2: 0.03, 3: 0.06, 4: 0.1, 5: 0.15, 6: 0.15, 7: 0.15, 8: 0.14, 9: 0.12, 10: 0.09},
+    evaluated_levels={8: 0.3, 9: 0.3, 10: 0.2, 11: 0.15, 12: 0.05},
+    level_steps=1,
+    warm_start=WarmStartRule(levels=(1, 2, 3, 4)),
+    floor=("rfl",),
+    allow=("rfl", "rw"),
+    max_depth=12,
+    max_size=12,
+    tries=60,
+)
+"""Permutation puzzles, for `rfl` and `rw` alone: few tactics, long proofs, and moves that a network can learn."""
+
+PROFILES = {profile.name: profile for profile in (POCKET, WITNESS, WORDS, PUZZLES)}

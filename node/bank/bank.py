@@ -28,13 +28,14 @@ from node.lean.text.allowed import BadRule, rule_of
 from node.lean.text.script import proof_lines
 
 DIRECTORY = bundled_bank()
-BUNDLED = {name: bundled_bank(name) for name in ("pocket", "witness", "words", "textbook")}
-"""The banks of proofmesh by name: `pocket`, `witness` and `words` for training, `textbook` only for evaluation."""
+BUNDLED = {name: bundled_bank(name) for name in ("pocket", "witness", "words", "puzzles", "textbook")}
+"""The banks of proofmesh by name; all are for training but `textbook`, which is only for evaluation."""
 
 BUILT_BY = {
     "pocket": "build",
     "witness": "build --profile witness",
     "words": "build --profile words",
+    "puzzles": "build --profile puzzles",
     "textbook": "textbook",
 }
 """The module of `data.generators`, with its flags, that builds each of them."""
