@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from common.lean import BadContext, Context, Place, Theorem
-from common.protocol.messages import Failure, FailureKind, LeanVerifyReply, LeanVerifyRequest
+from common.protocol.messages import Busy, Failure, FailureKind, LeanVerifyReply, LeanVerifyRequest
 from node.lean.check.files.commands import PROOFS, LookedAt
 from node.lean.check.files.report import DeclarationVerdict, FileReport
 from node.lean.check.files.verifier import FileVerifier
@@ -32,6 +32,13 @@ _PLAIN_LINE = re.compile(
 """A line of a header that declares nothing and opens no scope. A line of names alone continues an `open`."""
 
 
+WAITING = 8
+"""Proofs in files that wait for each one that is checked. They cannot be checked together, so further ones get Busy: an
+answer that comes after its asker has given up would only take the time of others."""
+
+BUSY_SECONDS = 1.0
+
+
 class ProofVerifier:
     """Decides whether a script proves a theorem. Call `stop` at the end."""
 
@@ -50,6 +57,8 @@ class ProofVerifier:
             batch=settings.verify_batch,
         )
         self._files: FileVerifier | None = None
+        self._in_files = 0
+        """Proofs in files that are checked or wait."""
 
     @property
     def files(self) -> FileVerifier:
@@ -70,12 +79,18 @@ class ProofVerifier:
             self._files.close()
         await self.statements.stop()
 
-    async def answer(self, request: LeanVerifyRequest) -> LeanVerifyReply | Failure:
-        """The verdict on a `lean.verify` request; Failure if there is none."""
+    async def answer(self, request: LeanVerifyRequest) -> LeanVerifyReply | Failure | Busy:
+        """The verdict on a `lean.verify` request; Failure if there is none, Busy if too many proofs wait."""
+        in_file = request.theorem.place is not None or declares(request.theorem.header)
+        if in_file and self._in_files > WAITING * self._settings.resolved_verifications():
+            return Busy(retry_after=BUSY_SECONDS, reason="proofs in files wait")
+        self._in_files += in_file
         try:
             verdict = await self.verify(request.theorem, request.script)
         except VerificationFailed as error:
             return Failure(reason=str(error), kind=error.kind)
+        finally:
+            self._in_files -= in_file
         return msgspec.structs.replace(verdict, header=self._toolchain.default_header)
 
     async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:

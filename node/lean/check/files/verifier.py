@@ -249,6 +249,7 @@ class FileVerifier:
         self._limits = Limits(seconds=seconds, memory_mb=memory_mb)
         self.folder = scratch_folder(_SCRATCH)
         self._gate = asyncio.Semaphore(at_once)
+        self._texts = asyncio.Semaphore(at_once)
         self._compiler = Compiler(toolchain, self._limits)
         self._clean_compiler = Compiler(toolchain, self._limits)
         if second is not None:
@@ -265,8 +266,8 @@ class FileVerifier:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     async def verify_text(self, text: str, *, salvage: bool = True, own: bool = False) -> FileReport:
-        """Verify a text that imports no other file of the user; see `verify`."""
-        async with aclosing(self.verify([from_text(text)], salvage=salvage, own=own)) as judged:
+        """Verify a text that imports no other file of the user; see `verify`. One that waits has no process yet."""
+        async with self._texts, aclosing(self.verify([from_text(text)], salvage=salvage, own=own)) as judged:
             return (await anext(judged)).report
 
     async def verify(

@@ -1,8 +1,14 @@
 """Verifying proofs of standalone statements, behind a header with declarations, and at a place in a file."""
 
+import asyncio
+import contextlib
+
+import psutil
 import pytest
 
 from common.lean import Context, Place, Theorem
+from common.protocol.messages import Busy, LeanVerifyReply, LeanVerifyRequest
+from node.lean.check.files import proofs
 from node.lean.check.files.proofs import ProofVerifier, declares
 from node.lean.check.verify.checks import VerificationFailed
 from node.lean.settings import LeanProcessSettings
@@ -43,6 +49,32 @@ async def test_a_statement_behind_a_header_with_definitions_and_variables_is_ver
     assert not (await verifier.verify(theorem, "  sorry")).accepted
     with pytest.raises(VerificationFailed):
         await verifier.verify(Theorem("t", "", "True", 'macro "x" : tactic => `(tactic| simp)'), "  trivial")
+
+
+@pytest.mark.lean
+async def test_many_proofs_behind_such_a_header_wait_without_processes_and_further_ones_get_busy(verifier, monkeypatch):
+    monkeypatch.setattr(proofs, "WAITING", 2)
+    at_once = 0
+
+    async def count():
+        nonlocal at_once
+        while True:
+            judges = 0
+            for child in psutil.Process().children(recursive=True):
+                with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+                    judges += "node.lean.check.files.judge" in child.cmdline()
+            at_once = max(at_once, judges)
+            await asyncio.sleep(0.05)
+
+    theorem = Theorem("t", "", "twice 1 = 2", "def twice (n : Nat) : Nat := n + n")
+    request = LeanVerifyRequest(theorem=theorem, script="  rfl")
+    counting = asyncio.create_task(count())
+    replies = await asyncio.gather(*(verifier.answer(request) for _ in range(30)))
+    counting.cancel()
+    accepted = [reply for reply in replies if isinstance(reply, LeanVerifyReply) and reply.accepted]
+    assert len(accepted) == 3 and sum(isinstance(reply, Busy) for reply in replies) == 27
+    assert at_once == 1
+    assert isinstance(await verifier.answer(request), LeanVerifyReply)  # there is room again
 
 
 @pytest.mark.lean
