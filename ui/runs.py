@@ -33,7 +33,7 @@ Answer = TypeVar("Answer", bound=Message)
 SUMMARY = "summary.json"
 OWNER = "owner.json"
 SELF_PLAY = "stp.sqlite"
-EVALUATION, ATTEMPTS = "evaluation.json", "attempts.jsonl"
+EVALUATION, ATTEMPTS, RESULTS = "evaluation.json", "attempts.jsonl", "results.json"
 """Of `proofmesh eval`."""
 
 POINTS = 2000
@@ -138,6 +138,19 @@ class Asking(Protocol):
         """Raises BusError."""
 
 
+class _Total(msgspec.Struct):
+    statements: int
+    """Decided ones."""
+    any: int
+    """Solved in at least one pass."""
+
+
+class _Results(msgspec.Struct):
+    """What `proofmesh eval` writes at its end."""
+
+    total: _Total
+
+
 @dataclass
 class Run:
     """One run: its folder, and the mesh's state if the monitor watches it."""
@@ -181,7 +194,10 @@ class Run:
         return self._series.read()
 
     def evaluations(self) -> list[dict[str, Any]]:
-        """Its evaluations, the oldest first, as `Evaluated`; from a mesh only, without levels and families."""
+        """Its evaluations, the oldest first, as `Evaluated`; from a mesh only, without levels and families. That of an
+        evaluation which has ended has its numbers only."""
+        if self.kind is Kind.EVALUATION:
+            return self._result()
         if self.folder is None:
             found = [] if self.mesh is None else list(self.mesh.evaluations.values())
             return sorted(found, key=lambda each: float(each["time"]))
@@ -190,6 +206,15 @@ class Run:
         except OSError as error:
             raise NotHere(f"{self.folder / curves.EVALUATIONS}: {error.strerror}") from error
         return [_shown(each) for each in sorted(evaluated, key=lambda each: each.time)]
+
+    def _result(self) -> list[dict[str, Any]]:
+        path = self.path(RESULTS)
+        try:
+            found = msgspec.json.decode(path.read_bytes(), type=_Results)
+        except (OSError, *NOT_JSON):
+            return []
+        counts = {"statements": found.total.statements, "solved": found.total.any, "undecided": 0}
+        return [{"label": self.name, "step": 0, "time": path.stat().st_mtime} | counts]
 
     def node_history(self) -> dict[str, list[NodeSample]]:
         """The samples of each node, the oldest first; none without a folder."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
 import tomllib
+from bisect import bisect_right
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
 from common.config import without_secrets
+from common.files import NOT_JSON
 from common.records import readers
 from common.records.readers import UnreadableRecords
-from ui.runs import Kind, NotHere, Run, Runs, changed_at
+from ui.runs import EVALUATION, Kind, NotHere, Run, Runs, changed_at
 from ui.views.learning import Share, decided_share
 
 RUNNING_SECONDS = 60.0
@@ -21,7 +24,7 @@ RUNNING_SECONDS = 60.0
 MOST_RUNS = 2000
 MOST_COMPARED = 8
 
-CONFIGURATION = ("config.toml", "mesh.toml")
+CONFIGURATION = ("config.toml", "mesh.toml", EVALUATION)
 """The first of these that a folder has is its configuration."""
 
 RESULTS = ("solved_before", "solved_after", "test_total", "difference", "proofs_verified", "attempts", "train_steps")
@@ -107,7 +110,9 @@ def _content(run: Run) -> dict[str, Any]:
     first, last = (evaluations[0], evaluations[-1]) if evaluations else (None, None)
     about = run.about()
     return {
-        "finished": summary is not None or (about is not None and bool(points) and points[-1].step >= about.steps),
+        "finished": summary is not None
+        or (run.kind is Kind.EVALUATION and bool(evaluations))
+        or (about is not None and bool(points) and points[-1].step >= about.steps),
         "started": min(times, default=None),
         "changed": changed or max(times, default=None),
         "steps": points[-1].step if points else None,
@@ -133,8 +138,16 @@ def _share(evaluation: dict[str, Any] | None) -> Share | None:
 
 
 def _compared(run: Run, quantity: str) -> dict[str, Any]:
-    """A curve of a run, the names of all, its evaluations, and the numbers of its summary."""
+    """A curve of a run, the names of all, its evaluations, and the numbers of its summary. What it had spent by then is
+    null if its points do not say how many expansions there were."""
     points = run.points()
+    spent = [(point.time, point.values["expansions"]) for point in points if "expansions" in point.values]
+
+    def expansions(at: float) -> float | None:
+        """Of learning, up to a Unix time."""
+        place = bisect_right(spent, (at, math.inf))
+        return (spent[place - 1][1] if place else 0.0) if spent else None
+
     names = sorted({name for point in points for name in point.values})
     summary = run.summary() or {}
     begin = points[0].time if points else 0.0
@@ -142,10 +155,18 @@ def _compared(run: Run, quantity: str) -> dict[str, Any]:
         "name": run.name,
         "names": names,
         "curve": [
-            (point.step, point.time - begin, point.values[quantity]) for point in points if quantity in point.values
+            (point.step, point.time - begin, expansions(point.time), point.values[quantity])
+            for point in points
+            if quantity in point.values
         ],
         "evaluations": [
-            {"step": each["step"], "seconds": each["time"] - begin, "share": _share(each)} for each in run.evaluations()
+            {
+                "step": each["step"],
+                "seconds": each["time"] - begin,
+                "expansions": expansions(each["time"]),
+                "share": _share(each),
+            }
+            for each in run.evaluations()
         ],
         "results": {name: summary[name] for name in RESULTS if isinstance(summary.get(name), int | float)},
     }
@@ -166,8 +187,10 @@ def _configuration(folder: Path | None) -> dict[str, Any]:
     for name in CONFIGURATION if folder is not None else ():
         assert folder is not None
         try:
-            return without_secrets(tomllib.loads((folder / name).read_text(encoding="utf-8")))
-        except (OSError, ValueError):
+            text = (folder / name).read_text(encoding="utf-8")
+            read = msgspec.json.decode(text, type=dict[str, Any]) if name == EVALUATION else tomllib.loads(text)
+            return without_secrets(read)
+        except (OSError, ValueError, *NOT_JSON):
             continue
     return {}
 

@@ -213,6 +213,7 @@ class Learning:
             "solve_rate": self._run.journal.solve_rate(),
             "proofs_verified": counts["proofs"],
             "transitions": counts["transitions"],
+            "expansions": await self._run.store.call(Store.learning_expansions),
             "expansions_per_s": self._run.journal.speed(),
             "pause_fraction": self.time.paused_share,
         }

@@ -59,9 +59,38 @@ def test_runs_are_compared_by_curves_results_and_the_settings_in_which_they_diff
     assert [each["name"] for each in found["compared"]] == ["one", "two"]
     assert found["settings"] == [{"name": "learner.trainer.rate", "values": ["0.1", "0.2"]}]
     assert found["compared"][0]["results"] == {"solved_after": 3}
-    assert found["compared"][0]["curve"] == [(1, 0.0, 2.0)] and found["compared"][0]["names"] == ["loss"]
+    assert found["compared"][0]["curve"] == [(1, 0.0, None, 2.0)] and found["compared"][0]["names"] == ["loss"]
     left = listing.answer(ListQuery(compare="one,absent"))
     assert isinstance(left, dict) and [each["name"] for each in left["compared"]] == ["one"]
+
+
+def test_a_curve_over_expansions_says_what_was_spent_by_then(tmp_path: Path) -> None:
+    make_run(tmp_path / "one").close()
+    lines = [encode_line(float(at), at, {"loss": 1.0, "expansions": 100.0 * at}) for at in (2, 4)]
+    (tmp_path / "one" / METRICS).write_bytes(b"".join(lines))
+    found = Listing(Runs(tmp_path)).answer(ListQuery(compare="one", quantity="loss"))
+    assert isinstance(found, dict)
+    (run,) = found["compared"]
+    assert run["curve"] == [(2, 0.0, 200.0, 1.0), (4, 2.0, 400.0, 1.0)]
+    assert [each["expansions"] for each in run["evaluations"]] == [200.0]  # it ended at 2.5 s
+
+
+def test_an_evaluation_that_has_ended_has_its_result_and_its_options_in_the_list(tmp_path: Path) -> None:
+    for name, solved in (("one", 3), ("two", 5)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "evaluation.json").write_text(json.dumps({"policy": name, "method": "mcts"}))
+        (folder / "attempts.jsonl").write_text("")
+        (folder / "results.json").write_text(json.dumps({"total": {"statements": 40, "solved": 1.0, "any": solved}}))
+    listing = Listing(Runs(tmp_path))
+    found = listing.answer(ListQuery(compare="one,two"))
+    assert isinstance(found, dict)
+    assert [each["evaluations"][0]["share"].solved for each in found["compared"]] == [3, 5]
+    assert found["settings"] == [{"name": "policy", "values": ["one", "two"]}]
+    row = listing._row(listing._runs.get("two"))
+    assert (row["after"].solved, row["after"].of, row["finished"]) == (5, 40, True)
+    (tmp_path / "two" / "results.json").write_text("{")
+    assert listing._runs.get("two").evaluations() == []
 
 
 def statement(name: str, outcome: str) -> Statement:

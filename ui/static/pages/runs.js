@@ -8,6 +8,7 @@ import { part } from "../lib/api.js";
 
 const SOLVED = "solved, by evaluation";
 const MOST = 8;
+const AXES = ["step", "seconds", "expansions"]; // as a point of a curve has them, its value last
 
 /** @type {import("../types").Page} */
 export const page = {
@@ -47,7 +48,7 @@ export const page = {
     });
     const quantity = h("select", { "aria-label": "Quantity" });
     quantity.addEventListener("change", () => context.setQuery({ quantity: /** @type {HTMLSelectElement} */ (quantity).value === SOLVED ? undefined : /** @type {HTMLSelectElement} */ (quantity).value }));
-    const over = choice(context, "over", "Over", [["step", "over steps"], ["seconds", "over seconds since the start"]]);
+    const over = choice(context, "over", "Over", [["step", "over steps"], ["expansions", "over expansions of learning"], ["seconds", "over seconds since the start"]]);
     const chart = lineChart({ title: "Runs compared", xLabel: "steps, or seconds", empty: "These runs have no such curve." });
     const shareChart = lineChart({ title: "Statements solved", xLabel: "steps, or seconds", share: true, empty: "These runs have no evaluation." });
     const results = h("div"), settings = h("div");
@@ -75,17 +76,17 @@ export const page = {
       const curves = [...new Set(found.flatMap((run) => run.names))].sort();
       const picked = context.query.get("quantity") ?? SOLVED;
       fill(quantity, [SOLVED, ...curves].map((name) => h("option", { value: name, selected: name === picked }, name)));
-      const x = context.query.get("over") === "seconds" ? "seconds" : "step";
+      const wanted = context.query.get("over") ?? "", x = AXES.includes(wanted) ? wanted : "step", place = AXES.indexOf(x);
       const byShare = picked === SOLVED;
       chart.node.hidden = byShare;
       shareChart.node.hidden = !byShare;
       if (byShare) {
         shareChart.set(found.map((run) => {
-          const known = run.evaluations.filter((/** @type {any} */ each) => each.share);
+          const known = run.evaluations.filter((/** @type {any} */ each) => each.share && each[x] !== null);
           return { name: run.name, dots: true, points: known.map((/** @type {any} */ each) => [each[x], each.share.rate]), band: known.map((/** @type {any} */ each) => [each[x], each.share.low, each.share.high]) };
         }));
       } else {
-        chart.set(found.map((run) => ({ name: run.name, points: run.curve.map((/** @type {number[]} */ [step, seconds, value]) => [x === "seconds" ? seconds : step, value]) })));
+        chart.set(found.map((run) => ({ name: run.name, points: run.curve.filter((/** @type {any[]} */ point) => point[place] !== null).map((/** @type {number[]} */ point) => [point[place], point[3]]) })));
       }
       const names = found.map((run) => run.name), rows = [...new Set(found.flatMap((run) => Object.keys(run.results)))];
       fill(results, grid("Results", names, rows.map((name) => ({ name: name.replaceAll("_", " "), values: found.map((run) => number(run.results[name])) }))));
