@@ -284,7 +284,7 @@ def write(items: list[BankItem], out: Path, seed: int) -> None:
 
 
 def _statement_row(name: str, item: BankItem) -> dict[str, Any]:
-    row = {
+    return {
         "name": name,
         "binders": item.theorem.binders,
         "conclusion": item.theorem.conclusion,
@@ -292,7 +292,6 @@ def _statement_row(name: str, item: BankItem) -> dict[str, Any]:
         "level": item.level,
         "template": item.template,
     }
-    return row | {"header": item.theorem.header} if item.theorem.header else row
 
 
 def _truth_row(name: str, item: BankItem) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def check(items: Sequence[tuple[Theorem, ProofTree]]) -> list[Checked]:
 def _check_chunk(items: Sequence[tuple[Theorem, ProofTree]]) -> list[Checked]:
     blocks = [[f"{theorem.signature} := by", *proof_lines(traced(proof))] for theorem, proof in items]
     results = [Checked() for _ in blocks]
-    for index, _, message in run_blocks(blocks, _header(theorem for theorem, _ in items)):
+    for index, _, message in run_blocks(blocks):
         if message["severity"] == "error":
             results[index].errors.append(message["data"])
         elif message["severity"] == "information":
@@ -100,17 +100,11 @@ def _check_chunk(items: Sequence[tuple[Theorem, ProofTree]]) -> list[Checked]:
     return results
 
 
-def _header(theorems: Iterable[Theorem]) -> str:
-    """What stands above theorems; all have the same."""
-    (header,) = {theorem.header for theorem in theorems} or {""}
-    return header
-
-
-def run_blocks(blocks: Sequence[Sequence[str]], header: str = "") -> list[tuple[int, int, dict[str, Any]]]:
-    """Lean's messages about blocks of lines below a header without errors, in the file's order. Each comes with the
-    index of its block and its line in the block."""
-    lines = header.split("\n") if header else []
-    owners = [(0, 0)] * len(lines)
+def run_blocks(blocks: Sequence[Sequence[str]]) -> list[tuple[int, int, dict[str, Any]]]:
+    """Lean's messages about blocks of lines, in the file's order. Each comes with the index of its block and its line
+    in the block."""
+    owners: list[tuple[int, int]] = []
+    lines: list[str] = []
     for index, block in enumerate(blocks):
         block_lines = [line for part in block for line in part.split("\n")]
         lines += [*block_lines, ""]
@@ -125,7 +119,7 @@ def closed_by(theorems: Sequence[Theorem], tactic: str) -> list[bool]:
     for start in range(0, len(theorems), CHUNK):
         part = theorems[start : start + CHUNK]
         blocks = [[f"{theorem.signature} := by", "  intros", f"  {tactic}"] for theorem in part]
-        for index, _, message in run_blocks(blocks, _header(part)):
+        for index, _, message in run_blocks(blocks):
             if message["severity"] == "error":
                 results[start + index] = False
     return results
@@ -167,7 +161,7 @@ def refused(items: list[tuple[Theorem, str]]) -> list[str]:
         blocks = [[f"{theorem.signature} := by", script] for theorem, script in part]
         bad += [
             part[index][0].name
-            for index, _, message in run_blocks(blocks, _header(theorem for theorem, _ in part))
+            for index, _, message in run_blocks(blocks)
             if message["severity"] in ("error", "warning")
         ]
     return sorted(set(bad))

@@ -190,7 +190,7 @@ searched."""
 PUZZLES = Profile(
     name="puzzles",
     makers={name: (partial(puzzles.position, name, most=12), 1.0) for name in puzzles.PUZZLES},
-    splits={"train": 2000, "valid": 140, "test": 210},
+    splits={"train": 5000, "valid": 140, "test": 210},
     # A level is a number of moves, as in WORDS.
     levels={1: 0.01, 2: 0.03, 3: 0.06, 4: 0.1, 5: 0.15, 6: 0.15, 7: 0.15, 8: 0.14, 9: 0.12, 10: 0.09},
     evaluated_levels={8: 0.3, 9: 0.3, 10: 0.2, 11: 0.15, 12: 0.05},

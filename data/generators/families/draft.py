@@ -80,8 +80,6 @@ class Draft:
     """Arguments for `h` in the negation's proof `exact absurd (h ARGUMENTS) (by decide)`."""
     distractors: list[tuple[str, str]] = field(default_factory=list)
     """Hypotheses that the proof does not need."""
-    header: str = ""
-    """What stands above the statement."""
 
     def theorem(self, name: str, rng: random.Random) -> Theorem:
         """The statement as Lean text: variables, then hypotheses and distractors in random order."""
@@ -90,7 +88,7 @@ class Draft:
             self.proof is not None
         ):  # a counterexample has arguments for the variables only, so its hypotheses keep their order
             rng.shuffle(hypotheses)
-        return Theorem(name, render_binders(self.variables, hypotheses), self.conclusion, self.header)
+        return Theorem(name, render_binders(self.variables, hypotheses), self.conclusion)
 
     def counter_proof(self) -> ProofTree:
         """A proof of the negation."""

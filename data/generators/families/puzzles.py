@@ -1,12 +1,9 @@
-"""Permutation puzzles: a position is solved by its moves, which are the laws of a function with as many arguments.
+"""Permutation puzzles: a position is solved by its moves, which are laws of a function with as many arguments.
 
-    structure Wheels7 (P : Nat → ... → Nat) : Prop where
-      r1 : ∀ a b c d e f g, P a b c d e f g = P d a b c e f g
-      r2 : ∀ a b c d e f g, P a b c d e f g = P a b c g d e f
+    (P : Nat → ... → Nat) (h1 : ∀ a b c d e f g, P a b c d e f g = P d a b c e f g)
+        (h2 : ∀ a b c d e f g, P a b c d e f g = P a b c g d e f) : P 3 1 4 2 7 5 6 = P 1 2 3 4 5 6 7
 
-    theorem t (P : Nat → ... → Nat) (h : Wheels7 P) : P 3 1 4 2 7 5 6 = P 1 2 3 4 5 6 7
-
-`rw [h.r1]` turns a wheel, `rw [← h.r1]` turns it back. With `rfl` and `rw` alone a proof is a path in the graph of
+`rw [h1]` turns a wheel, `rw [← h1]` turns it back. With `rfl` and `rw` alone a proof is a path in the graph of
 positions, and a value is a distance, as in DeepCubeA (Agostinelli and others, Nature Machine Intelligence 2019). The
 moves of a puzzle are the same in all its statements, so that a network can learn what they do.
 """
@@ -48,21 +45,14 @@ class Puzzle:
     def moves(self) -> list[tuple[str, int, bool]]:
         """Tactics, with the turn that each makes and whether it turns back."""
         return [
-            (f"rw [{'← ' * back}h.r{turn + 1}]", turn, back)
-            for turn in range(len(self.turns))
-            for back in (False, True)
+            (f"rw [{'← ' * back}h{turn + 1}]", turn, back) for turn in range(len(self.turns)) for back in (False, True)
         ]
 
-    @property
-    def structure(self) -> str:
-        """Its laws in Lean."""
+    def law(self, turn: int) -> str:
+        """A turn in Lean."""
         letters = tuple(LETTERS[: self.pieces])
-        laws = [
-            f"  r{number} : ∀ {' '.join(letters)}, P {' '.join(letters)} = P "
-            + " ".join(letters[piece] for piece in self.turned(self.solved, number - 1))
-            for number in range(1, len(self.turns) + 1)
-        ]
-        return "\n".join([f"structure {self.name} (P : {self.type}) : Prop where", *laws])
+        turned = (letters[piece] for piece in self.turned(self.solved, turn))
+        return f"∀ {' '.join(letters)}, P {' '.join(letters)} = P {' '.join(turned)}"
 
     @property
     def type(self) -> str:
@@ -78,8 +68,6 @@ PUZZLES = {
         Puzzle("Hinge8", 8, ((0, 1, 2, 3), (0, 4, 5, 6, 7))),
     )
 }
-
-HEADER = "\n\n".join(each.structure for each in PUZZLES.values())
 
 
 @lru_cache
@@ -115,5 +103,6 @@ def position(name: str, rng: random.Random, most: int) -> Draft:
         tactics.append(tactic)
     sides = (" ".join(str(piece + 1) for piece in pieces) for pieces in (start, puzzle.solved))
     conclusion = " = ".join(f"P {pieces}" for pieces in sides)
-    variables = [("P", puzzle.type)]
-    return Draft(name, name, variables, [("h", f"{name} P")], conclusion, chain(tactics), header=HEADER)
+    # The laws stand among the variables, which keep their order: a network learns what the first one does.
+    laws = [(f"h{turn + 1}", puzzle.law(turn)) for turn in range(len(puzzle.turns))]
+    return Draft(name, name, [("P", puzzle.type), *laws], [], conclusion, chain(tactics))
