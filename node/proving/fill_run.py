@@ -20,9 +20,10 @@ from typing import Protocol
 from common.life.waiting import unless_stopped
 from common.output.visible import without_credentials
 from common.settings import LeanSettings
-from node.lean.check.files.compiling import Compiler
+from node.lean.check.files.compiling import Compiler, passed_on
 from node.lean.check.files.sources import SourceFile, collect, in_order
 from node.lean.check.files.verifier import FileVerifier
+from node.lean.check.olean.region import BadOlean
 from node.lean.gaps.contexts import ContextModules
 from node.lean.gaps.finder import GapFinder
 from node.lean.gaps.gap import Gap, first_line_of
@@ -328,9 +329,9 @@ async def _compile(source: SourceFile, toolchain: LeanToolchain, folder: Path, m
             shift = text.count("\n") - source.text.count("\n")
             where = f"line {error.line - shift}: {first_line_of(error.text)}" if error else "Lean did not finish"
             return compiled.problem or f"{source.shown} does not compile: {where}"
-        olean = modules.joinpath(*source.module.split(".")).with_suffix(".olean")
-        olean.parent.mkdir(parents=True, exist_ok=True)
-        compiled.olean.rename(olean)
+        passed_on(compiled.olean, source.module, modules, text)
+    except BadOlean as error:
+        return f"{source.shown}: {error}"
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return ""

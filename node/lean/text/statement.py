@@ -17,6 +17,8 @@ from node.lean.text.lexing import comment_end
 _BLANK = re.compile(r"(?:\s+|--[^\n]*)*")
 _IMPORT = re.compile(r"(?:(?:public|meta|private)\s+)*(?:import|prelude|module)\b[^\n]*")
 
+_MODULE = re.compile(r"module(?![\w.'!?₀-₉])")
+
 CACHED_TEXTS = 256
 """Number of texts whose imports are cached: every request for a file of thousands of lines needs them again."""
 
@@ -24,6 +26,11 @@ CACHED_TEXTS = 256
 def imports(text: str) -> list[str]:
     """The `import`, `prelude` and `module` lines at the beginning of a text."""
     return [line for line, _ in _imports(text)]
+
+
+def is_module(text: str) -> bool:
+    """True if a text begins with `module`: then other files see only its public part (Lean's module system)."""
+    return _MODULE.match(text, _behind_blank(text, 0)) is not None
 
 
 def import_lines(text: str) -> int:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from node.lean.check.files.report import LocalItem
 from node.lean.text.lexing import LETTERS, NAME, Token, tokens_of
+from node.lean.text.statement import is_module
 
 RAW = "text"
 """Kind of an item that was found by a search without regard to tokens."""
@@ -38,7 +39,7 @@ _CODE = (
     r"|declare_(?:(?:command_|term_)?config_elab|simp_like_tactic|aesop_rule_sets)"
     r"|register_option|register_builtin_option|register_parser_alias|register_simp_attr|register_label_attr"
     r"|add_aesop_rules|erase_aesop_rules|trustCompiler|(?:ofR|r)educe(?:Bool|Nat)"
-    r"|meta(?=\s+(?:def|import|section|abbrev|instance|structure)))(?![\w'!?])"
+    r")(?![\w'!?])"
 )
 _FAMILY = rf"(?:declare_|run_|builtin_|register_|compile_){_REST}"
 """Names of commands that run code in some library. The name of an ordinary theorem may look the same."""
@@ -65,7 +66,11 @@ _ANNOTATIONS = "checkBinderAnnotations"
 _QUERIES = frozenset({"check", "check_failure", "print", "reduce", "synth", "guard_msgs", "where", "version", "align"})
 """Commands with `#` that run no code of the file."""
 
-_MODIFIERS = frozenset({"private", "protected", "public", "noncomputable", "partial", "nonrec", "local", "scoped"})
+_MODIFIERS = frozenset(
+    {"private", "protected", "public", "meta", "noncomputable", "partial", "nonrec", "local", "scoped"}
+)
+"""`meta` runs nothing by itself: it allows that code runs, and what runs code is found by its own word."""
+
 _PREFIXES = frozenset({"open", "set_option", "variable", "omit", "include", "universe", "attribute", "unseal"})
 """Commands that may stand before another one, with `in`."""
 
@@ -450,8 +455,6 @@ def _code_name(tokens: Sequence[Token], index: int) -> str:
     name = tokens[index].text
     before = tokens[index - 1] if index else None
     behind = tokens[index + 1] if index + 1 < len(tokens) else None
-    if name == "meta":
-        return name if behind is not None and behind.text in _HARD | _MODIFIERS else ""
     if _CODE_WORD.fullmatch(name) or _COMPILED.fullmatch(name.rpartition(".")[2]):
         return name
     if name == "eval" and behind is not None and behind.text == "%" and behind.start == tokens[index].end:
@@ -601,9 +604,10 @@ def bare(text: str, own: Collection[str], library: Sequence[str]) -> str:
         start, word = file.start(command), command.word
         closes = mutual and word == "end"
         mutual = (mutual or word == "mutual") and not closes
-        if word == "import" and file._text(command.keyword + 1) in own:
+        if word == "import" and _plain(file._text(command.last - 1)) in own:
             _blank_range(characters, start, file.stop(command))
-            characters[start] = "".join(f" import {each} " for each in library)
+            public = "public " if is_module(text) else ""  # so that also public statements may use it
+            characters[start] = "".join(f" {public}import {each} " for each in library)
             library = ()
             continue
         kept = word in _PROOFS or (word in _FRAME and not closes)

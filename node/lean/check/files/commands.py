@@ -33,7 +33,7 @@ SYNTAX = frozenset(
 )
 
 _MODIFIERS = frozenset(
-    {"private", "protected", "public", "noncomputable", "unsafe", "partial", "nonrec", "local", "scoped"}
+    {"private", "protected", "public", "meta", "noncomputable", "unsafe", "partial", "nonrec", "local", "scoped"}
 )
 _KEYWORD = re.compile(rf"(?:{ATTRIBUTE}|[#\w']+)")
 _SCOPE = re.compile(r"\s*(?:set_option|open|omit|include|universe|variable)\b[^\n]*?\sin(?=\s)")
@@ -56,8 +56,8 @@ _DECLARED = re.compile(r"(?<![\w.'])(theorem|lemma)\s+((?:«[^»]*»|[^\s:({\[�
 _EXAMPLE = re.compile(r"(?<![\w.'`«])example(?![\w'])")
 _QUOTED = re.compile(r"«[^»\n]*\Z")
 _START = re.compile(
-    r"^(?:@\[|/--|/-!|#|(?:private|protected|public|noncomputable|unsafe|partial|local|scoped|theorem|lemma|def|abbrev|example"
-    r"|instance|structure|class|inductive|opaque|axiom|mutual|namespace|section|end|open|variable|universe|set_option"
+    r"^(?:@\[|/--|/-!|#|(?:private|protected|public|meta|noncomputable|unsafe|partial|local|scoped|theorem|lemma|def|abbrev"
+    r"|example|instance|structure|class|inductive|opaque|axiom|mutual|namespace|section|end|open|variable|universe|set_option"
     r"|attribute|notation3?|infix[lr]?|prefix|postfix|syntax|macro|macro_rules|elab|elab_rules|deriving|export|nonrec"
     r"|coinductive|include|omit|run_cmd|run_elab|run_meta|initialize|simproc|declare_syntax_cat|alias)\b)",
     re.MULTILINE,

@@ -20,8 +20,11 @@ import msgspec
 from common.output.visible import visible
 from node.lean.check.files.commands import UNCLOSED, UNREAD, Command, Text
 from node.lean.check.files.report import FileMessage
+from node.lean.check.olean.module import PARTS, part
+from node.lean.check.olean.region import BadOlean
 from node.lean.process.fresh import Limits, WatchedProcess, run_watched
 from node.lean.text.lexing import unclosed_comment
+from node.lean.text.statement import is_module
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 PASSES = 8
@@ -55,6 +58,9 @@ _UNIMPORTED = (
 REMEDY = "; pocket Lean has only the core language: set a toolchain or project with --lean.toolchain or --lean.project"
 _NEEDS_LIBRARY = ("'Lean'", "'Mathlib'", "'Std'", "'Batteries'", "'Aesop'", "'Lake'")
 
+
+CODE_PARTS = (".ir", ".ir.sig")
+"""Suffixes of the files with the compiled code of a module, in place of `.olean`."""
 
 _PROVED_LATER = ("theorem", "lemma", "mutual")
 """Commands that Lean reports before it has elaborated them completely."""
@@ -194,6 +200,30 @@ class Compiler:
         """Mark all remaining commands as failed."""
         for command in compiled.commands:
             compiled.failed.setdefault(command, reason)
+
+
+def passed_on(olean: Path, module: str, folder: Path, text: str) -> Path:
+    """Move a compiled file to its place below a folder, with the other files that Lean writes for this text: those of
+    a text that begins with `module` (see PARTS). Returns its new path. Raises BadOlean and OSError.
+
+    Nothing else is passed on, because code in the file may have written other files next to it.
+    """
+    place = folder.joinpath(*module.split(".")).with_suffix(".olean")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    split = is_module(text)
+    for suffix in ("", *PARTS) if split else ("",):
+        written = part(olean, suffix)
+        if written.is_symlink():
+            raise BadOlean(f"the compiled file {written.name} is a link to another one")
+        if not written.is_file():  # reading a pipe, for example, would wait for somebody to write into it
+            raise BadOlean(f"Lean wrote no file {written.name}, or another kind of file stands in its place")
+        written.rename(part(place, suffix))
+    # Code runs only where code of the file may run anyway: while other files that import it are elaborated.
+    for suffix in CODE_PARTS if split else ():
+        written = olean.with_suffix(suffix)
+        if written.is_file() and not written.is_symlink():
+            written.rename(place.with_suffix(suffix))
+    return place
 
 
 def _cut_open_comment(compiled: Compiled, messages: Sequence[FileMessage]) -> bool:

@@ -17,6 +17,7 @@ from node.lean.check.olean.module import Constant, Kind, Module
 from node.lean.check.olean.region import BadOlean
 from node.lean.check.olean.terms import LevelTag, Tag, Terms
 from node.lean.text.lexing import outside_brackets
+from node.lean.text.statement import is_module
 
 _INTERNAL = re.compile(
     r"(?:^|\.)(?:_\w+|match_\d+|proof_\d+|eq_\d+|eq_def|eq_unfold|sizeOf_spec|injEq|inj|noConfusion\w*|casesOn|recOn"
@@ -69,6 +70,9 @@ class LocalModule:
         """Read a compiled file. `imports`: those of its text. Raises BadOlean and OSError."""
         module = Module(olean, terms)
         module.close()
+        if module.is_split != is_module(text.original):
+            compiled, written = ("a module", "without") if module.is_split else ("no module", "with")
+            raise BadOlean(f"the compiled file is {compiled}, but its text begins {written} `module`")
         if "Init" not in module.imports:
             # Without Init, the file could itself declare what Lean knows by name: axioms, numbers, equality.
             raise BadOlean("it begins with `prelude`, so it does not import Lean's own library: remove that line")

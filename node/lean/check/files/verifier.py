@@ -27,7 +27,7 @@ import msgspec
 from node.lean.check.files import verdicts
 from node.lean.check.files.against import MISSING
 from node.lean.check.files.clean import SCOPED, acting, acts_unnamed, bare, cleaned, code_in, touches_statements
-from node.lean.check.files.compiling import Compiler
+from node.lean.check.files.compiling import Compiler, passed_on
 from node.lean.check.files.judge import (
     AnswerReply,
     AnswerRequest,
@@ -500,7 +500,7 @@ class FileVerifier:
         read = ReadRequest(
             run.prefix + source.module,
             source.module,
-            str(_passed_on(compiled.olean, source.module, run.modules)),
+            str(passed_on(compiled.olean, source.module, run.modules, text)),
             text,
             self.version,
             [command for command in compiled.commands if command not in compiled.failed],
@@ -632,7 +632,7 @@ class FileVerifier:
             request = ReadRequest(
                 f"{run.prefix}{modules.name}/{source.module}",
                 source.module,
-                str(_passed_on(compiled.olean, source.module, modules)),
+                str(passed_on(compiled.olean, source.module, modules, text)),
                 text,
                 self.version,
                 [command for command in compiled.commands if command not in compiled.failed],
@@ -699,20 +699,6 @@ def _with_unnamed(verdict: DeclarationVerdict, stated: StatedReply, others: Sequ
         return verdict
     above = [item for item in others if not verdict.line or item.line <= verdict.line] or others
     return replace(verdict, depends=tuple(above[-MOST_UNNAMED:]))
-
-
-def _passed_on(olean: Path, module: str, folder: Path) -> Path:
-    """Move a compiled file to its place below a folder. Raises BadOlean and OSError.
-
-    Nothing else is passed on, because code in the file may have written other files next to it.
-    """
-    if olean.is_symlink():
-        raise BadOlean("the compiled file is a link to another one")
-    if not olean.is_file():  # reading a pipe, for example, would wait for somebody to write into it
-        raise BadOlean("Lean wrote no compiled file, or another kind of file stands in its place")
-    place = folder.joinpath(*module.split(".")).with_suffix(".olean")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    return olean.rename(place)
 
 
 def _below(source: SourceFile, known: dict[str, SourceFile]) -> list[SourceFile]:

@@ -10,9 +10,21 @@ from pathlib import Path
 from node.lean.check.olean.region import BadOlean, Node, Region
 from node.lean.check.olean.terms import Tag, TermReader, Terms
 
+PARTS = (".server", ".private")
+"""What follows `.olean` in the names of the further files of a compiled module, if its text begins with `module`.
 
-class SplitModule(BadOlean):
-    """The module uses Lean's module system, which stores proofs in separate files."""
+The first file has what other modules see: names and statements, few values, no proofs. The last one has everything, so
+nothing is judged without it.
+"""
+
+
+class MissingPart(BadOlean):
+    """The compiled module lacks one of its files. The message names it."""
+
+
+def part(olean: Path, suffix: str) -> Path:
+    """The path of a part of a compiled module. `suffix`: one of PARTS."""
+    return olean.with_name(olean.name + suffix)
 
 
 class Kind(IntEnum):
@@ -65,12 +77,19 @@ class Entry:
 
 
 class Module:
-    """A compiled module. Call `close` at the end."""
+    """A compiled module, with all its parts. Call `close` at the end."""
 
     def __init__(self, path: Path, terms: Terms) -> None:
-        """Read a file. Raises BadOlean and OSError."""
+        """Read a file, and its parts next to it if it has some (see PARTS). Raises BadOlean and OSError."""
         self.region = Region(path)
         try:
+            self.is_split = _is_split(self.region)
+            """True if its text begins with `module`."""
+            if self.is_split:
+                self.region.close()
+                self.region = Region(path, *_parts(path))
+                if not all(_is_split(self.region, root) for root in self.region.roots):
+                    raise BadOlean("one of its files is not a part of a module")
             self.reader = TermReader(self.region, terms)
             self._read()
         except BaseException:
@@ -102,16 +121,9 @@ class Module:
 
     def _read(self) -> None:
         region, words = self.region, self.region.words
-        # 1. The root: a structure with five parts, and a byte that says whether the data is split over several
-        # files.
+        # 1. The root, of the last part if there are several: only that one has all constants and their values.
         root = region.node(region.root)
-        if root.objects != _ROOT_FIELDS:
-            raise BadOlean(f"the module's data has {root.objects} fields instead of {_ROOT_FIELDS}")
         imports, names, constants, extra, entries = words[root.at : root.at + root.objects].tolist()
-        if words[root.at + root.objects] & 0xFF:
-            raise SplitModule(
-                "it begins with `module`, so its proofs are in separate files that are not read here; remove `module`"
-            )
         # 2. Imports and constants. The list of names must be that of the constants, because Lean looks them up by it.
         self.imports: tuple[str, ...] = tuple(
             self.reader.name(words[region.node(item, imports).at], item) for item in region.array(imports, region.root)
@@ -240,6 +252,26 @@ class Module:
         if node.tag != _REGULAR or node.objects or not node.words:
             raise BadOlean("a definition with an unknown hint")
         return 2 + (self.region.words[node.at] & 0xFFFFFFFF)
+
+
+def _is_split(region: Region, root: int | None = None) -> bool:
+    """Whether the data at a root (the region's own one by default) is a part of a module. Raises BadOlean."""
+    node = region.node(region.root if root is None else root)
+    if node.objects != _ROOT_FIELDS:
+        raise BadOlean(f"the module's data has {node.objects} fields instead of {_ROOT_FIELDS}")
+    flag = region.words[node.at + node.objects] & 0xFF if node.words > node.objects else 0
+    if flag > 1:
+        raise BadOlean("the module's data has a flag that does not exist")
+    return bool(flag)
+
+
+def _parts(path: Path) -> list[Path]:
+    """The further files of a compiled module. Raises MissingPart."""
+    parts = [part(path, suffix) for suffix in PARTS]
+    for each in parts:
+        if each.is_symlink() or not each.is_file():
+            raise MissingPart(f"the compiled module has no file {each.name}: compile it again (`lake build`)")
+    return parts
 
 
 def imports_of(path: Path) -> list[str]:

@@ -14,6 +14,7 @@ Layouts: `lean_object` in Lean's `lean.h`, `olean_header` in its `module.cpp`.
 from __future__ import annotations
 
 import mmap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ HEADER_BYTES = 88
 """Marker (5), format (1), flags (1), Lean's version (33), commit (40), address (8)."""
 
 FORMATS = frozenset({2})
+_FLAGS_AT = 6
 ROOT_FIRST = 1
 """Flag: the pointer to the root follows the header. Without the flag, the pointer is the file's last word."""
 
@@ -45,6 +47,9 @@ _COUNT = 0xFFFFFFFF
 
 _LIMB_BITS = 64
 
+_PART_BYTES = 2**16
+"""The parts of a module begin at multiples of this many bytes behind the first one."""
+
 
 class BadOlean(Exception):
     """The file is not an .olean file of this format, or an object in it is malformed."""
@@ -52,6 +57,28 @@ class BadOlean(Exception):
 
 class UnknownFormat(BadOlean):
     """The module was compiled by a Lean whose .olean format this reader does not support."""
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    """A file, mapped. Raises BadOlean and OSError."""
+    with path.open("rb") as file:
+        try:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError:
+            raise BadOlean(f"{path.name}: an empty file") from None
+
+
+def _header(path: Path, content: mmap.mmap) -> tuple[str, str, int]:
+    """Which Lean wrote a file (version and commit), and the address at which it begins. Raises BadOlean."""
+    header = content[:HEADER_BYTES]
+    if len(header) < HEADER_BYTES or header[:5] != MARKER:
+        raise BadOlean(f"{path.name}: not a compiled Lean module")
+    if header[5] not in FORMATS:
+        raise UnknownFormat(f"{path.name}: compiled modules of format {header[5]} are not supported")
+    if len(content) % 8 or len(content) <= HEADER_BYTES:
+        raise BadOlean(f"{path.name}: truncated")
+    version, commit = (header[at:end].rstrip(b"\0").decode("ascii", "replace") for at, end in ((7, 40), (40, 80)))
+    return version, commit, int.from_bytes(header[80:88], "little")
 
 
 @dataclass(frozen=True)
@@ -69,42 +96,76 @@ class Node:
 
 
 class Region:
-    """One mapped .olean file. Pointers are those of the file; an odd one is a boxed scalar. Call `close` at the end."""
+    """One compiled module, mapped. Pointers are those of the file; an odd one is a boxed scalar. Call `close` at the
+    end.
 
-    def __init__(self, path: Path) -> None:
-        """Map a file. Raises BadOlean and OSError."""
-        # 1. The file, mapped and not read: only the objects that are asked for cost memory.
-        with path.open("rb") as file:
-            try:
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            except ValueError:
-                raise BadOlean(f"{path.name}: an empty file") from None
+    A module of Lean's module system has several files, its parts. Pointers of a part may lead into the parts before
+    it, so the parts are one region, and the root is that of the last part.
+    """
+
+    def __init__(self, path: Path, *more: Path) -> None:
+        """Map a file, and the parts that follow it (`more`). Raises BadOlean and OSError."""
+        # 1. The files, mapped and not read: only the objects that are asked for cost memory.
+        self._map = _mapped(path)
+        self.version, self.commit, self._base = _header(path, self._map)
+        self.roots: list[int] = []
+        """Pointers to the root object of each part."""
+        parts = [(0, len(self._map))]
+        if more:
+            parts += self._join(path, more)
         self._bytes = memoryview(self._map)
-        # 2. Its header says which Lean wrote it, and where the file's addresses begin.
-        header = bytes(self._bytes[:HEADER_BYTES])
-        if len(header) < HEADER_BYTES or header[:5] != MARKER:
-            raise BadOlean(f"{path.name}: not a compiled Lean module")
-        if header[5] not in FORMATS:
-            raise UnknownFormat(f"{path.name}: compiled modules of format {header[5]} are not supported")
-        if len(self._bytes) % 8:
-            raise BadOlean(f"{path.name}: truncated")
-        self.version = header[7:40].rstrip(b"\0").decode("ascii", "replace")
-        self.commit = header[40:80].rstrip(b"\0").decode("ascii", "replace")
-        self._base = int.from_bytes(header[80:88], "little")
         self._size = len(self._bytes)
         self.words = self._bytes.cast("Q")
-        # 3. The root stands in front of the objects or behind them, as the header says.
-        root_first = bool(header[6] & ROOT_FIRST)
-        first = HEADER_BYTES // 8 + root_first
-        last = self._size // 8 - (not root_first)
-        if last <= first:
-            raise BadOlean(f"{path.name}: truncated")
-        self.root = self.words[HEADER_BYTES // 8 if root_first else -1]
-        # 4. All objects are checked before any is used, so that no later step meets a bad pointer.
-        self._starts = self._checked(first, last)
+        # 2. All objects are checked before any is used, so that no later step meets a bad pointer.
+        self._starts = bytearray(self._size >> 3)
         """By position in words: 1 where an object begins. A byte each, so a file of tiny objects costs no more memory
         than a file of large ones."""
-        if not self._begins(self.root):
+        for begin, end in parts:
+            self._check(begin, end)
+        self.root = self.roots[-1]
+
+    def _join(self, path: Path, more: Sequence[Path]) -> list[tuple[int, int]]:
+        """Replace the map by a copy of all parts at the distances that their headers name.
+
+        Returns begin and end of each further part, in bytes. Raises BadOlean and OSError.
+        """
+        # 1. Lean writes the parts at the addresses behind each other that follow from their sizes.
+        places = []
+        maps = [self._map]
+        try:
+            end = len(self._map)
+            for part in more:
+                maps.append(_mapped(part))
+                version, commit, base = _header(part, maps[-1])
+                if (version, commit) != (self.version, self.commit):
+                    raise BadOlean(f"{part.name}: written by another Lean than {path.name}")
+                begin = -(-end // _PART_BYTES) * _PART_BYTES
+                if base - self._base != begin:
+                    raise BadOlean(f"{part.name}: not written together with {path.name}")
+                end = begin + len(maps[-1])
+                places.append((begin, end))
+            # 2. One region. Only the pages between the parts stay empty.
+            whole = mmap.mmap(-1, end)
+            for (begin, stop), each in zip([(0, len(self._map)), *places], maps, strict=True):
+                whole[begin:stop] = each[:]
+        finally:
+            for each in maps:
+                each.close()
+        self._map = whole
+        return places
+
+    def _check(self, begin: int, end: int) -> None:
+        """Check one part, and note its root. `begin`, `end`: in bytes. Raises BadOlean."""
+        # The root stands in front of the objects or behind them, as the header says.
+        root_first = bool(self._bytes[begin + _FLAGS_AT] & ROOT_FIRST)
+        header = (begin + HEADER_BYTES) // 8
+        first = header + root_first
+        last = end // 8 - (not root_first)
+        if last < first:
+            raise BadOlean("truncated")
+        self._mark_objects(first, last)
+        self.roots.append(self.words[header if root_first else end // 8 - 1])
+        if not self._begins(self.roots[-1]):
             raise BadOlean("the root pointer does not lead to an object")
 
     def close(self) -> None:
@@ -123,10 +184,9 @@ class Region:
         distance = pointer - self._base
         return not distance & 7 and 0 <= distance < self._size and bool(self._starts[distance >> 3])
 
-    def _checked(self, first: int, last: int) -> bytearray:
-        """Where objects begin, between two positions in words; see `_starts`. Raises BadOlean."""
-        words, base, length = self.words, self._base, self._size
-        starts = bytearray(length >> 3)
+    def _mark_objects(self, first: int, last: int) -> None:
+        """Find where objects begin, between two positions in words; see `_starts`. Raises BadOlean."""
+        words, base, length, starts = self.words, self._base, self._size, self._starts
         at = first
         while at < last:
             header = words[at]
@@ -154,7 +214,6 @@ class Region:
                         raise BadOlean("a pointer that does not lead to an earlier object")
             starts[at] = 1
             at = end
-        return starts
 
     def _extent(self, tag: int, header: int, at: int, last: int) -> tuple[int, memoryview | tuple[()]]:
         """The end of an object that is not a constructor, and the pointers in it. Raises BadOlean."""

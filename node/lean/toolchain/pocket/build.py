@@ -155,8 +155,9 @@ def module_files(sources: Path) -> dict[str, Path]:
 
 
 def imports(text: str) -> list[str]:
-    """Modules that a source file imports. Each import is a line `import A`; only `prelude` and comments come before."""
-    return re.findall(r"^import (\S+)\s*$", text, flags=re.MULTILINE)
+    """Modules that a source file imports, each once. Each import is a line, such as `public import A`."""
+    found = re.findall(r"^(?:public )?(?:meta )?import (\S+)\s*$", text, flags=re.MULTILINE)
+    return [*dict.fromkeys(found)]
 
 
 def library_key(sources: Path, version: str) -> str:
@@ -213,7 +214,7 @@ def build_locked(target: Path, key: str, sources: Path, report: Report) -> None:
 
 def seal(directory: Path, key: str) -> None:
     """Mark a directory as completely built: write the key and the sizes of its files into SEAL."""
-    files = sorted(file for file in directory.rglob("*.olean"))
+    files = sorted(file for file in directory.rglob("*") if file.is_file())
     lines = [f"{file.stat().st_size} {file.relative_to(directory)}" for file in files]
     (directory / SEAL).write_text("\n".join([key, *lines]))
 

@@ -119,7 +119,7 @@ notation "a/-" => 1\ndef y := a/- attribute /- -/ [macro foo] bar -/ ¦ set_opti
 @[simp attribute [macro foo] bar] theorem t : True := trivial ¦ @[simp (by_elab skip)] theorem t : True := trivial
 @[simp theorem t : xs[0] = 1 := rfl ¦ def s := s!"{ ] attribute [macro foo] bar } " ¦ theorem declare_config_elab a b
 #check.macro ¦ def x := 1..macro "x" : term => `(1) ¦ def x := f (a := 1, ..)macro "x" : term => `(1)
-theorem t : p := f ''"' macro " : term => `(1) -- " ¦ meta def f := 1 ¦ deriving instance Repr for A #eval 1
+theorem t : p := f ''"' macro " : term => `(1) -- " ¦ deriving instance Repr for A #eval 1
 """)
 
 

@@ -29,8 +29,11 @@ from node.lean.check.files.judge import (
 from node.lean.check.files.report import FileReport
 from node.lean.check.files.sources import from_text, imports_of
 from node.lean.check.files.verifier import FileVerifier, corrected
+from node.lean.check.olean.module import PARTS, part
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
+from node.lean.text.statement import is_module
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.olean.writer import Forged
 
 Forge = Callable[[bytes, Path], bytes]
 """From the compiled file and where it stands, the file to be put in its place. It may write others next to it."""
@@ -57,28 +60,41 @@ class Answer:
     """Why it is not judged."""
 
 
+def parts_of(olean: Path) -> dict[str, bytes]:
+    """The files of a compiled module: the first one, and the parts that it has, by suffix."""
+    paths = {suffix: part(olean, suffix) for suffix in ("", *PARTS)}
+    return {suffix: path.read_bytes() for suffix, path in paths.items() if path.exists()}
+
+
+def last_part(olean: Path) -> bytes:
+    """The last part of a compiled module, written so that it uses nothing of the others."""
+    *before, last = parts_of(olean).values()
+    return Forged.decode(last, before).encode()
+
+
 # --- a whole verifier -------------------------------------------------------------------------------------------------
 
 
 class CompilingOnce(Compiler):
     """Compiles each text without imports once in this process: most attacks forge the files of the same few texts."""
 
-    known: ClassVar[dict[tuple[str, str, bool, str], tuple[Compiled, bytes]]] = {}
+    known: ClassVar[dict[tuple[str, str, bool, str], tuple[Compiled, dict[str, bytes]]]] = {}
 
     async def compile(
         self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool, named_as: str = ""
     ) -> Compiled:
         key = module, text, salvage, named_as
         if key in self.known:
-            compiled, content = self.known[key]
+            compiled, contents = self.known[key]
             olean = folder / "0" / "out" / "module.olean"
             olean.parent.mkdir(parents=True)
-            olean.write_bytes(content)
+            for suffix, content in contents.items():
+                part(olean, suffix).write_bytes(content)
             return replace(compiled, olean=olean, commands=list(compiled.commands), failed=dict(compiled.failed))
         compiled = await super().compile(module, text, folder, path, salvage=salvage, named_as=named_as)
         if compiled.olean is not None and not imports_of(text):
             kept = replace(compiled, commands=list(compiled.commands), failed=dict(compiled.failed))
-            self.known[key] = kept, compiled.olean.read_bytes()
+            self.known[key] = kept, parts_of(compiled.olean)
         return compiled
 
 
@@ -153,7 +169,10 @@ for path in sys.argv[2:]:
 
 
 async def in_batch(text: str, forgeries: Sequence[Forge]) -> tuple[list[bytes], list[Answer]]:
-    """What the parts of `FileVerifier` say of each forged file of this text, and the files."""
+    """What the parts of `FileVerifier` say of each forged file of this text, and the files.
+
+    Of a text that begins with `module`, the last part is forged (see `last_part`), and the others are honest.
+    """
     toolchain, limits = LeanToolchain.pocket(), Limits(seconds=10, memory_mb=1024)
     folder = Path(tempfile.mkdtemp())
     try:
@@ -167,13 +186,16 @@ async def in_batch(text: str, forgeries: Sequence[Forge]) -> tuple[list[bytes], 
             [command for command in each.commands if command not in each.failed] for each in (compiled, clean)
         )
         stated = ReadRequest("clean", "Main", str(clean.olean), cleaned(text), "", clean_commands, [])
-        contents = [forge(compiled.olean.read_bytes(), compiled.olean) for forge in forgeries]
+        others = parts_of(compiled.olean)
+        honest = last_part(compiled.olean) if is_module(text) else compiled.olean.read_bytes()
+        contents = [forge(honest, compiled.olean) for forge in forgeries]
         # 2. Each file is read, and its declarations are written. A file that is refused has its answer.
         answers: list[Answer | None] = []
         judges: list[FileJudge] = []
         for index, content in enumerate(contents):
             olean = folder / f"{index}.olean"
-            olean.write_bytes(content)
+            for suffix, each in {**others, [*others][-1]: content}.items():
+                part(olean, suffix).write_bytes(each)
             touching, document = touches_statements(text), str(folder / f"{index}")
             request = ReadRequest("file", "Main", str(olean), text, "", commands, [], [], touching, document)
             judges.append(FileJudge())

@@ -601,22 +601,24 @@ class Forged:
     """Bytes before the objects."""
 
     @classmethod
-    def decode(cls, content: bytes) -> Self:
-        """Raises Unreadable. It checks no more than it needs."""
-        if len(content) < HEADER_BYTES + 16 or len(content) % 8:
-            raise Unreadable("too short, or no whole number of words")
-        header = content[:HEADER_BYTES]
-        base = int.from_bytes(header[BASE_AT:HEADER_BYTES], "little")
-        words = memoryview(content).cast("Q")
-        root_first = header[6] & ROOT_FIRST
-        at, last = HEADER_BYTES // 8 + root_first, len(words) - (not root_first)
+    def decode(cls, content: bytes, before: Sequence[bytes] = ()) -> Self:
+        """`before`: the parts of the module before this one; what it uses of them is then in this part, too. Raises
+        Unreadable. It checks no more than it needs."""
         known: dict[int, Object] = {}
-        while at < last:
-            pointer = base + 8 * at
-            made, at = _decoded(content, words, at, last, known, base)
-            known[pointer] = made
-        root = words[HEADER_BYTES // 8 if root_first else -1]
-        return cls(_linked(root, known), header, list(known.values()))
+        root: Value = 0
+        for each in (*before, content):
+            if len(each) < HEADER_BYTES + 8 or len(each) % 8:
+                raise Unreadable("too short, or no whole number of words")
+            base = int.from_bytes(each[BASE_AT:HEADER_BYTES], "little")
+            words = memoryview(each).cast("Q")
+            root_first = each[6] & ROOT_FIRST
+            at, last = HEADER_BYTES // 8 + root_first, len(words) - (not root_first)
+            while at < last:
+                pointer = base + 8 * at
+                made, at = _decoded(each, words, at, last, known, base)
+                known[pointer] = made
+            root = _linked(words[HEADER_BYTES // 8 if root_first else -1], known)
+        return cls(root, content[:HEADER_BYTES], list(known.values()))
 
     def encode(self) -> bytes:
         """The bytes of the file."""

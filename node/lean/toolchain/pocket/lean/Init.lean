@@ -1,14 +1,16 @@
+module
 prelude
-import Pocket.Unexpanders
-import Pocket.Collections
-import Pocket.Function
-import Pocket.Subtype
-import Pocket.Prod
-import Pocket.Nat.Simproc
-import Pocket.Bool
-import Pocket.Nat.Div
-import Pocket.List.Take
-import Pocket.List.Zip
-import Pocket.AC
-import Pocket.Int.Linear
-import Pocket.List.Ends
+public import Pocket.Unexpanders
+public import Pocket.Collections
+public import Pocket.Function
+public import Pocket.Subtype
+public import Pocket.Prod
+public import Pocket.Nat.Simproc
+public import Pocket.Bool
+public import Pocket.Nat.Div
+public import Pocket.List.Take
+public import Pocket.List.Zip
+public import Pocket.AC
+public import Pocket.Int.Linear
+public import Pocket.List.Ends
+@[expose] public section

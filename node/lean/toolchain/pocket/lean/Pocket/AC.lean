@@ -1,8 +1,10 @@
+module
 prelude
-import Pocket.Int.DivMod
-import Pocket.Nat.Lemmas
-import Pocket.List.Mem
-import Pocket.Control
+public import Pocket.Int.DivMod
+public import Pocket.Nat.Lemmas
+public import Pocket.List.Mem
+public import Pocket.Control
+@[expose] public section
 /-!
 Associative and commutative operations: their classes and instances, and the normal form by which `ac_rfl` and `ac_nf` compare terms.
 

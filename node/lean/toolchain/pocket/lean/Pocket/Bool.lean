@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Classical
+public import Pocket.Classical
+@[expose] public section
 /-! Booleans: `&&`, `||`, `!`, `^^`, `cond`, and boolean equality `==`. -/
 set_option autoImplicit false
 universe u

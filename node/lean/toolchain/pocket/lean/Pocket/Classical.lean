@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Decidable
+public import Pocket.Decidable
+@[expose] public section
 /-! Excluded middle from choice (Diaconescu's argument), and the classical laws of the connectives and the quantifiers. -/
 set_option autoImplicit false
 universe u v

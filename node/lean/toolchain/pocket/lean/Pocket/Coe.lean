@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Decidable
+public import Pocket.Decidable
+@[expose] public section
 /-!
 Coercions: the classes whose instances the elaborator chains (`CoeHead` once, `CoeOut` and `Coe` any number of times, `CoeTail` once),
 and the casts of natural numbers and integers.

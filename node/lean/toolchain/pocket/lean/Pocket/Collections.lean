@@ -1,6 +1,8 @@
+module
 prelude
-import Pocket.Show
-import Pocket.WF
+public import Pocket.Show
+public import Pocket.WF
+@[expose] public section
 /-! Order and hashing as classes, and access to the elements of lists, arrays and ranges by number. -/
 set_option autoImplicit false
 universe u v w u₁ u₂

@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Text
+public import Pocket.Text
+@[expose] public section
 /-!
 Monads: the class hierarchy of Lean's core, exceptions, readers, states. `MacroM`, in which macros run, is made of them; native code uses
 their dictionaries, so that classes and their fields are in core's order.

@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Nat.Kernel
+public import Pocket.Nat.Kernel
+@[expose] public section
 /-! Basic types, and classes that the elaborator knows by name. -/
 set_option autoImplicit false
 universe u v w

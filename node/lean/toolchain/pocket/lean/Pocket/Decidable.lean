@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Logic
+public import Pocket.Logic
+@[expose] public section
 /-! Decidable propositions: instances, `decide`, `if-then-else`, and the classical laws that hold for them without choice. -/
 set_option autoImplicit false
 universe u v

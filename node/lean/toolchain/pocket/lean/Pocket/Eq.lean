@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Syntax
+public import Pocket.Syntax
+@[expose] public section
 /-! Axioms, equality, equivalence, and the congruence lemmas with which `rw`, `simp`, `congr` and `subst` build their proofs. -/
 set_option autoImplicit false
 universe u v w u₁ u₂

@@ -1,6 +1,8 @@
+module
 prelude
-import Pocket.String
-import Pocket.Int.Type
+public import Pocket.String
+public import Pocket.Int.Type
+@[expose] public section
 /-!
 How values are shown: text with possible line breaks (`Std.Format`), and the classes `Repr` and `ToString`. Lean prints native values of
 `Std.Format`: its constructors are in core's order.

@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Classical
+public import Pocket.Classical
+@[expose] public section
 /-! Functions: composition, injective, surjective and bijective functions, inverses. -/
 set_option autoImplicit false
 universe u v w x

@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Eq
+public import Pocket.Eq
+@[expose] public section
 /-! Laws of the connectives and the quantifiers that hold without choice. Names, statements and simp attributes as in Lean's core. -/
 set_option autoImplicit false
 universe u v

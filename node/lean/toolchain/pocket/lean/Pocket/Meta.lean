@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Control
+public import Pocket.Control
+@[expose] public section
 /-!
 Names, syntax trees, parser descriptions, and the monad in which macros run: what user notation and macros compute with. The types are
 those of Lean's core, field by field, because native code makes and takes their values. Functions marked `extern "x"` are opaque to

@@ -1,7 +1,9 @@
+module
 prelude
-import Pocket.Quotation
-import Pocket.Option
-import Pocket.List.Mem
+public import Pocket.Quotation
+public import Pocket.Option
+public import Pocket.List.Mem
+@[expose] public section
 /-! Monads for programs: `Id`, `Option`, `Except`, their transformers, states, loops over lists, and the laws of monads. -/
 set_option autoImplicit false
 universe u v w u₁ u₂ w₁ w₂

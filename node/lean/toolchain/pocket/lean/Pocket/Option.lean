@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Bool
+public import Pocket.Bool
+@[expose] public section
 /-! Optional values. -/
 set_option autoImplicit false
 universe u v w

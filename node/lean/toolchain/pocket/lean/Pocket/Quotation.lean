@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Coe
+public import Pocket.Coe
+@[expose] public section
 /-! What macros and quotations need once coercions are there: kinds of syntax that stand for one another, and values as syntax. -/
 set_option autoImplicit false
 

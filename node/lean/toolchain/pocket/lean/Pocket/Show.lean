@@ -1,6 +1,8 @@
+module
 prelude
-import Pocket.Format
-import Pocket.Monad
+public import Pocket.Format
+public import Pocket.Monad
+@[expose] public section
 /-! `ToString`, and the instances with which `s!"..."` and `#eval` show values. -/
 set_option autoImplicit false
 universe u v

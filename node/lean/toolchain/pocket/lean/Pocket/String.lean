@@ -1,8 +1,10 @@
+module
 prelude
-import Pocket.Quotation
-import Pocket.Nat.Div
-import Pocket.List.Take
-import Pocket.List.Zip
+public import Pocket.Quotation
+public import Pocket.Nat.Div
+public import Pocket.List.Take
+public import Pocket.List.Zip
+@[expose] public section
 /-!
 Strings: their characters, length and concatenation. Decoding UTF-8 gives back the characters that were encoded, so that strings with
 equal bytes have equal characters, and a string is as good as its list of characters.

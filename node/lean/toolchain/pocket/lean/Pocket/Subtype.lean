@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Decidable
+public import Pocket.Decidable
+@[expose] public section
 /-! Elements with a property. -/
 set_option autoImplicit false
 universe u v

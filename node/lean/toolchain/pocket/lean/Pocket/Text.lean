@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Word
+public import Pocket.Word
+@[expose] public section
 /-!
 Characters and strings. The kernel takes a string literal for `String.ofList` applied to a list of `Char.ofNat`, and native code works on
 both types: they are those of Lean's core, field by field. The operations on lists and arrays are those that the encoding needs.

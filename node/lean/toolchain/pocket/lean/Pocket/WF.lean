@@ -1,10 +1,12 @@
+module
 prelude
-import Pocket.Function
-import Pocket.Subtype
-import Pocket.Prod
-import Pocket.Nat.Div
-import Pocket.Monad
-import Pocket.Format
+public import Pocket.Function
+public import Pocket.Subtype
+public import Pocket.Prod
+public import Pocket.Nat.Div
+public import Pocket.Monad
+public import Pocket.Format
+@[expose] public section
 /-!
 Well-founded recursion: sizes of values, accessible elements, well-founded relations, and how `termination_by` proves that arguments fall.
 -/

@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Data
+public import Pocket.Data
+@[expose] public section
 /-!
 Numbers below a bound, bit vectors, machine words. The types are those of Lean's core, field by field, because native code works on them.
 No notation exists yet, so the proofs are terms.

@@ -1,7 +1,9 @@
+module
 prelude
-import Pocket.Coe
-import Pocket.Nat.Order
-import Pocket.Nat.Div
+public import Pocket.Coe
+public import Pocket.Nat.Order
+public import Pocket.Nat.Div
+@[expose] public section
 /-! Numbers below a bound: arithmetic modulo the bound, order, and the maps between types of different bounds. -/
 set_option autoImplicit false
 universe u

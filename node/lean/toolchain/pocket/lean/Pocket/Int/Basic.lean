@@ -1,8 +1,10 @@
+module
 prelude
-import Pocket.Coe
-import Pocket.Int.Type
-import Pocket.Nat.Div
-import Pocket.Nat.MinMax
+public import Pocket.Coe
+public import Pocket.Int.Type
+public import Pocket.Nat.Div
+public import Pocket.Nat.MinMax
+@[expose] public section
 /-!
 Integers: the type, its operations and the ring laws.
 

@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Int.Lemmas
+public import Pocket.Int.Lemmas
+@[expose] public section
 /-! Integers: divisibility, quotients and remainders, congruences, greatest common divisors. -/
 set_option autoImplicit false
 variable {a b c d m n k : Int}

@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Omega.Facts
+public import Pocket.Omega.Facts
+@[expose] public section
 /-! Integers: the everyday laws of addition, subtraction and order. The linear ones are proved by `omega`. -/
 set_option autoImplicit false
 variable {a b c d e f : Int}

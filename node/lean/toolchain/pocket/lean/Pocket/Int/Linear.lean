@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Nat.Linear
+public import Pocket.Nat.Linear
+@[expose] public section
 /-! What `simp +arith` cites for integers: linear expressions, normal forms, divisibility by constants; compared by coefficients. -/
 set_option autoImplicit false
 

@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Int.Basic
+public import Pocket.Int.Basic
+@[expose] public section
 /-! Integers: order, absolute value, and the quotient and remainder of `/` and `%`. What `omega` builds on is proved here, without it. -/
 set_option autoImplicit false
 universe u

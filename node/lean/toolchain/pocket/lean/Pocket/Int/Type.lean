@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Coe
+public import Pocket.Coe
+@[expose] public section
 /-! The type of the integers. Its laws are in Pocket.Int.Basic. -/
 set_option autoImplicit false
 

@@ -1,6 +1,8 @@
+module
 prelude
-import Pocket.List.Defs
-import Pocket.Nat.Order
+public import Pocket.List.Defs
+public import Pocket.Nat.Order
+@[expose] public section
 /-! Lists: constructors, `length`, `++`, `map` and `reverse`. -/
 set_option autoImplicit false
 universe u v w

@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Option
+public import Pocket.Option
+@[expose] public section
 /-! Lists: definitions and decidable equality. -/
 set_option autoImplicit false
 universe u v w

@@ -1,8 +1,10 @@
+module
 prelude
-import Pocket.List.Take
-import Pocket.List.Zip
-import Pocket.List.Fold
-import Pocket.Show
+public import Pocket.List.Take
+public import Pocket.List.Zip
+public import Pocket.List.Fold
+public import Pocket.Show
+@[expose] public section
 /-! Lists: first and last elements, parts up to an element that fails a test, search, and one element less. -/
 set_option autoImplicit false
 universe u v

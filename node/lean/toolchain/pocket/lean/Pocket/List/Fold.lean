@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.List.Basic
+public import Pocket.List.Basic
+@[expose] public section
 /-! Lists: folds and sums. -/
 set_option autoImplicit false
 universe u v w

@@ -1,7 +1,9 @@
+module
 prelude
-import Pocket.List.Fold
-import Pocket.List.Mem
-import Pocket.Nat.MinMax
+public import Pocket.List.Fold
+public import Pocket.List.Mem
+public import Pocket.Nat.MinMax
+@[expose] public section
 /-! Lists: `all`, `any`, `count`, `flatten`, `filterMap`, `zip`. -/
 set_option autoImplicit false
 universe u v w

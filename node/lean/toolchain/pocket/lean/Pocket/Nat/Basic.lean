@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Classical
+public import Pocket.Classical
+@[expose] public section
 /-! Natural numbers: induction, the semiring laws of `+` and `*`, truncated subtraction, powers. -/
 set_option autoImplicit false
 universe u

@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Nat.Div
+public import Pocket.Nat.Div
+@[expose] public section
 /-! Classes behind the notation of shifts and bitwise operations, and their instances for natural numbers. -/
 set_option autoImplicit false
 universe u v w

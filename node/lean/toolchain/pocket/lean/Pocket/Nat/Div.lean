@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Nat.Induction
+public import Pocket.Nat.Induction
+@[expose] public section
 /-! Natural numbers: division with remainder, divisibility, greatest common divisor, logarithm, shifts. -/
 set_option autoImplicit false
 universe u

@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Nat.Order
+public import Pocket.Nat.Order
+@[expose] public section
 /-! Strong induction, induction on two numbers, and the chains that `calc` may form with `≤` and `<`. -/
 set_option autoImplicit false
 universe u

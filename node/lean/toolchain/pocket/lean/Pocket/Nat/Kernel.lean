@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Prelude
+public import Pocket.Prelude
+@[expose] public section
 /-!
 The functions that the kernel computes natively, by name, on literals.
 

@@ -1,6 +1,8 @@
+module
 prelude
-import Pocket.Omega.Facts
-import Pocket.Nat.Simproc
+public import Pocket.Omega.Facts
+public import Pocket.Nat.Simproc
+@[expose] public section
 /-! Natural numbers: further everyday laws, most of them linear and proved by `omega`. -/
 set_option autoImplicit false
 universe u

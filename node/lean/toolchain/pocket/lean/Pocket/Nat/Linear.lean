@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Int.DivMod
+public import Pocket.Int.DivMod
+@[expose] public section
 /-!
 What `simp +arith` cites for natural numbers: linear expressions over atoms, compared by their coefficients.
 

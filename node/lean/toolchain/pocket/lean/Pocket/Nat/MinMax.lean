@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Nat.Order
+public import Pocket.Nat.Order
+@[expose] public section
 /-! `min` and `max` of natural numbers. -/
 set_option autoImplicit false
 

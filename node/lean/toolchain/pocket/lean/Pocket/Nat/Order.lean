@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Nat.Basic
+public import Pocket.Nat.Basic
+@[expose] public section
 /-! Natural numbers: order, decidability, order and arithmetic, `min` and `max`, strong induction. -/
 set_option autoImplicit false
 universe u

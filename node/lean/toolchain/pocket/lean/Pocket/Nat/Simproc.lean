@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Nat.Order
+public import Pocket.Nat.Order
+@[expose] public section
 /-! What Lean's native simplification procedures for numbers (`x + 3 = y + 5`, `x + 3 ≤ 5`, ...) cite in their proofs. -/
 set_option autoImplicit false
 universe u

@@ -1,6 +1,8 @@
+module
 prelude
-import Pocket.Int.Order
-import Pocket.List.Mem
+public import Pocket.Int.Order
+public import Pocket.List.Mem
+@[expose] public section
 /-!
 Linear combinations of integers, with which `omega` represents terms: a list of coefficients, one for each atom, and a constant.
 

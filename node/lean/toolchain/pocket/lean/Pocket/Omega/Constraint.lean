@@ -1,5 +1,7 @@
+module
 prelude
-import Pocket.Omega.Coeffs
+public import Pocket.Omega.Coeffs
+@[expose] public section
 /-!
 Constraints: a lower and an upper bound for a linear combination of the atoms. The steps of `omega` (scaling, adding, intersecting,
 dividing by the common divisor, the balanced remainder) preserve them.

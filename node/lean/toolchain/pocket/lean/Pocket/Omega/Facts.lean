@@ -1,7 +1,9 @@
+module
 prelude
-import Pocket.Omega.Constraint
-import Pocket.Fin.Basic
-import Pocket.Nat.Bitwise
+public import Pocket.Omega.Constraint
+public import Pocket.Fin.Basic
+public import Pocket.Nat.Bitwise
+@[expose] public section
 /-! The facts that `omega` cites when it reads hypotheses: casts, negations, quotients, truncated subtraction, minima. -/
 set_option autoImplicit false
 universe u v

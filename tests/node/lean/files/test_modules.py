@@ -1,0 +1,316 @@
+"""Files of Lean's module system: what hides in a private part, or in the choice of a part, is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from node.lean.check.files.report import FileReport
+from node.lean.check.files.sources import from_text
+from node.lean.check.files.verifier import FileVerifier
+from node.lean.check.olean.module import PARTS, part
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.olean.forging import compile_text
+from tests.node.lean.olean.judges import File, Forge, accepted, in_batch, judged, last_part
+from tests.node.lean.olean.mutations import HONEST, TRUE, faults, mutate
+
+pytestmark = [pytest.mark.lean, pytest.mark.timeout(300)]
+
+MODULE = "module\n@[expose] public section\n" + HONEST
+
+ORDINARY = """\
+module
+meta import Init
+public section
+/-- Its body is exposed. -/
+@[expose] def next (n : Nat) : Nat := n + 1
+def hidden (n : Nat) : Nat := n + 2
+private def mine (n : Nat) : Nat := n + 3
+theorem next_lt (n : Nat) : n < next n := Nat.lt_succ_self n
+private theorem mine_eq (n : Nat) : mine n = n + 3 := rfl
+theorem hidden_lt (n : Nat) : n < hidden n := by unfold hidden; omega
+structure Two where
+  one : Nat
+  other : Bool
+deriving DecidableEq
+meta section
+macro "close" : tactic => `(tactic| omega)
+end
+theorem closed (a b : Nat) (h : a < b) : a ≤ b := by close
+example : next 3 = 4 := by decide
+end
+theorem not_public (p q : Prop) (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩
+public theorem uses (n : Nat) : ∃ k, k = n + 3 := ⟨mine n, mine_eq n⟩
+"""
+
+
+async def report(*texts: str) -> list[FileReport]:
+    """The reports on files A, B, ..., which may import each other."""
+    verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=20, memory_mb=1024)
+    try:
+        sources = [from_text(text, name, name) for name, text in zip("ABCDEF", texts, strict=False)]
+        async with aclosing(verifier.verify(sources)) as results:
+            return [each.report async for each in results]
+    finally:
+        verifier.close()
+
+
+def reasons(reports: Sequence[FileReport]) -> dict[str, str]:
+    """Why each theorem is rejected; empty for those that are accepted."""
+    assert not any(each.problem for each in reports), [each.problem for each in reports]
+    return {each.name: each.reason for report in reports for each in report.declarations}
+
+
+async def test_ordinary_modules_and_files_that_import_them_are_accepted() -> None:
+    # Without `import all`, a module does not see private names or hidden bodies; other files see both.
+    imports = "module\npublic import A\npublic theorem b : next 1 = 2 := rfl\ntheorem c : 1 < hidden 1 := hidden_lt 1\n"
+    all_of_it = (
+        "module\nimport all A\ntheorem d (n : Nat) : mine n = n + 3 := mine_eq n\ntheorem e : hidden 1 = 3 := rfl\n"
+    )
+    plain = "import A\nimport B\ntheorem f : hidden 1 = 3 := rfl\ntheorem g : next 1 = 2 := b\n"
+    found = reasons(await report(ORDINARY, imports, all_of_it, plain))
+    assert {"next_lt", "mine_eq", "hidden_lt", "closed", "example", "not_public", "uses"} <= found.keys()
+    assert {*"bcdefg"} <= found.keys()
+    assert {name: reason for name, reason in found.items() if reason} == {}
+
+
+async def test_what_a_module_hides_from_another_one_is_not_there() -> None:
+    hidden = "module\nimport A\ntheorem a : hidden 1 = 3 := rfl\ntheorem b (n : Nat) : mine n = n + 3 := mine_eq n\n"
+    found = reasons(await report(ORDINARY, hidden))
+    assert "definitional" in found["a"] and "mine" in found["b"]
+
+
+# --- cheats in the text, each with its honest twin --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cheat:
+    """Files of which none may prove `bad`, and the same with an honest `good`."""
+
+    files: tuple[str, ...]
+    twin: tuple[str, ...]
+    told: str
+    """Part of the reason."""
+
+
+CHEATS = {
+    "sorry in a private theorem": Cheat(
+        ("module\nprivate theorem p : 1 = 2 := sorry\npublic theorem bad : 1 = 2 := p\n",),
+        ("module\nprivate theorem p : 1 = 1 := rfl\npublic theorem good : 1 = 1 := p\n",),
+        "sorry",
+    ),
+    "an axiom in a private section": Cheat(
+        ("module\naxiom p : 1 = 2\npublic theorem bad : 1 = 2 := p\n",),
+        ("module\ntheorem p : 2 = 2 := rfl\npublic theorem good : 2 = 2 := p\n",),
+        "axiom",
+    ),
+    "an axiom of another module that is not exposed": Cheat(
+        (
+            "module\nprivate axiom p : 1 = 2\npublic theorem q : 1 = 2 := p\n",
+            "module\nimport A\npublic theorem bad : 1 = 2 := q\n",
+        ),
+        (
+            "module\nprivate theorem p : 1 = 1 := rfl\npublic theorem q : 1 = 1 := p\n",
+            "module\nimport A\npublic theorem good : 1 = 1 := q\n",
+        ),
+        "axiom",
+    ),
+    "an axiom two modules below, and a plain file above": Cheat(
+        (
+            "module\nprivate axiom p : 1 = 2\npublic theorem q : 1 = 2 := p\n",
+            "module\nimport A\npublic theorem r : 1 = 2 := q\n",
+            "import B\ntheorem bad : 1 = 2 := r\n",
+        ),
+        (
+            "module\nprivate theorem p : 1 = 1 := rfl\npublic theorem q : 1 = 1 := p\n",
+            "module\nimport A\npublic theorem r : 1 = 1 := q\n",
+            "import B\ntheorem good : 1 = 1 := r\n",
+        ),
+        "axiom",
+    ),
+    "sorry in the body of a definition that is not exposed": Cheat(
+        (
+            "module\npublic def p : {n : Nat // n = n + 1} := sorry\n",
+            "module\npublic import A\npublic theorem bad : p.1 = p.1 + 1 := p.2\n",
+        ),
+        (
+            "module\npublic def p : {n : Nat // n = n + 0} := ⟨3, rfl⟩\n",
+            "module\npublic import A\npublic theorem good : p.1 = p.1 + 0 := p.2\n",
+        ),
+        "sorry",
+    ),
+    "a macro of a module imported for its code": Cheat(
+        (
+            'module\npublic meta section\nmacro "easy" : tactic => `(tactic| exact sorry)\n',
+            "module\nmeta import A\npublic theorem bad : 1 = 2 := by easy\n",
+        ),
+        (
+            'module\npublic meta section\nmacro "easy" : tactic => `(tactic| exact rfl)\n',
+            "module\nmeta import A\npublic theorem good : 1 = 1 := by easy\n",
+        ),
+        "sorry",
+    ),
+    "a private axiom behind import all": Cheat(
+        ("module\nprivate axiom p : 1 = 2\n", "module\nimport all A\npublic theorem bad : 1 = 2 := p\n"),
+        ("module\nprivate theorem p : 1 = 1 := rfl\n", "module\nimport all A\npublic theorem good : 1 = 1 := p\n"),
+        "axiom",
+    ),
+    "a private instance with sorry in it": Cheat(
+        (
+            "module\npublic class C where\n  out : 1 = 2\n"
+            "private instance : C := ⟨sorry⟩\npublic theorem bad : 1 = 2 := C.out\n",
+        ),
+        (
+            "module\npublic class C where\n  out : 1 = 1\n"
+            "private instance : C := ⟨rfl⟩\npublic theorem good : 1 = 1 := C.out\n",
+        ),
+        "sorry",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+async def test_what_a_module_hides_is_found_and_its_honest_twin_accepted(name: str) -> None:
+    cheat = CHEATS[name]
+    assert cheat.told in reasons(await report(*cheat.files))["bad"]
+    assert reasons(await report(*cheat.twin))["good"] == ""
+
+
+REDEFINED = {
+    "a private notation": 'local notation "two" => 3\n',
+    "a notation in a private section": 'section\nnotation "two" => 3\nend\nnotation "two" => 3\n',
+    "a private definition": "def two : Nat := 3\n",
+}
+
+
+@pytest.mark.parametrize("name", REDEFINED)
+async def test_a_statement_with_a_private_redefinition_tells_what_it_depends_on(name: str) -> None:
+    (told,) = await report(f"module\n{REDEFINED[name]}theorem t : 3 = two := rfl\ntheorem u : 3 = 3 := rfl\n")
+    depends = {each.name: [item.line for item in each.depends] for each in told.declarations}
+    assert depends["t"] and not depends["u"], told.declarations
+
+
+async def test_a_submission_is_compared_with_its_reference_also_where_a_module_hides_a_body() -> None:
+    reference = "module\npublic def Goal (n : Nat) : Prop := 2 ≤ n\npublic theorem t : Goal 3 := sorry\n"
+    proved = "module\npublic def Goal (n : Nat) : Prop := 2 ≤ n\npublic theorem t : Goal 3 := (by decide : 2 ≤ 3)\n"
+    cheats = {
+        "another body": proved.replace("2 ≤ n", "0 ≤ n").replace("(by decide : 2 ≤ 3)", "Nat.zero_le 3"),
+        "a private decoy": proved.replace("public theorem t", "theorem t"),
+        "no module": proved.replace("module\n", "").replace("public ", "").replace("2 ≤ n", "0 ≤ n"),
+        "a private axiom": proved.replace("public theorem", "axiom a : Goal 3\npublic theorem").replace(
+            "(by decide : 2 ≤ 3)", "a"
+        ),
+    }
+    verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=20, memory_mb=1024)
+    try:
+        submissions = [[from_text(each)] for each in (proved, *cheats.values())]
+        async with aclosing(verifier.compare_many(submissions, [from_text(reference)])) as compared:
+            (honest, *refused) = [[each.reason for each in verdicts] async for _, verdicts, _ in compared]
+    finally:
+        verifier.close()
+    assert honest == [""]
+    for name, found in zip(cheats, refused, strict=True):
+        assert all(found), name
+
+
+# --- forged parts -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [16, pytest.param(2000, marks=pytest.mark.slow)])
+async def test_of_changed_last_parts_nothing_is_accepted_but_what_the_text_proves(number: int) -> None:
+    for first in range(0, number, 60):
+        seeds = range(first, min(first + 60, number))
+        changes: list[Forge] = [lambda content, _, seed=seed: mutate(content, seed).content for seed in seeds]
+        (honest, *_), (whole, *answers) = await in_batch(MODULE, [lambda content, _: content, *changes])
+        assert set(whole.accepted) == TRUE and not faults(whole)
+        assert any(not answer.problem for answer in answers)
+        for seed, answer in zip(seeds, answers, strict=True):
+            assert not faults(answer), (mutate(honest, seed).description, answer)
+
+
+LIE = "module\npublic theorem lie : 1 = 1 := rfl\npublic theorem t : 2 = 2 := rfl\n"
+LYING = LIE.replace("theorem lie : 1 = 1 := rfl", "axiom lie : 1 = 2")
+
+
+async def test_another_module_in_the_place_of_the_public_part_proves_nothing(tmp_path: Path) -> None:
+    # 1. To files that import it, A says `axiom lie : 1 = 2`. Its last part is the honest one.
+    for name, text in (("honest", LIE), ("lying", LYING)):
+        (tmp_path / name).mkdir()
+        await compile_text(text, tmp_path / name, "A")
+    public = (tmp_path / "lying" / "A.olean").read_bytes()
+    honest = last_part(tmp_path / "honest" / "A.olean")
+    lying = last_part(tmp_path / "lying" / "A.olean")
+
+    def forged(last: bytes) -> Forge:
+        def forge(_: bytes, olean: Path) -> bytes:
+            part(olean, ".server").write_bytes((tmp_path / "lying" / "A.olean.server").read_bytes())
+            part(olean, ".private").write_bytes(last)
+            return public
+
+        return forge
+
+    importing = "module\npublic import A\npublic theorem bad : 1 = 2 := lie\npublic theorem fine : 2 = 2 := t\n"
+    # 2. A is accepted for what its last part proves; what B concludes from the other part is not.
+    reports = await judged([File("A", LIE, forged(honest)), File("B", importing)])
+    assert accepted(reports) == {"lie", "t", "fine"}
+    # 3. With its own last part, A does not say what its text says.
+    reports = await judged([File("A", LIE, forged(lying)), File("B", importing)])
+    assert not accepted(reports) & {"lie", "bad"}
+    # 4. The honest twin.
+    twin = importing.replace("bad : 1 = 2", "good : 1 = 1")
+    assert accepted(await judged([File("A", LIE), File("B", twin)])) == {"lie", "t", "good", "fine"}
+
+
+def without(suffix: str) -> Callable[[bytes, Path], bytes]:
+    def forge(content: bytes, olean: Path) -> bytes:
+        part(olean, suffix).unlink()
+        return content
+
+    return forge
+
+
+def linked(suffix: str) -> Callable[[bytes, Path], bytes]:
+    def forge(content: bytes, olean: Path) -> bytes:
+        moved = part(olean, suffix).rename(olean.with_name("elsewhere"))
+        part(olean, suffix).symlink_to(moved)
+        return content
+
+    return forge
+
+
+def no_part(content: bytes, olean: Path) -> bytes:
+    """The last part without its mark."""
+    last = part(olean, ".private")
+    changed = bytearray(last.read_bytes())
+    changed[-8] = 0  # the root is the last object, and the mark its last field
+    last.write_bytes(changed)
+    return content
+
+
+PARTS_LACKING: dict[str, tuple[Forge, str]] = {
+    **{f"no {suffix}": (without(suffix), f"no file module.olean{suffix}") for suffix in PARTS},
+    **{f"a link {suffix}": (linked(suffix), "is a link to another one") for suffix in PARTS},
+    "a last part that is none": (no_part, "not a part of a module"),
+}
+
+
+@pytest.mark.parametrize("name", PARTS_LACKING)
+async def test_a_part_that_is_missing_or_forged_is_told(name: str) -> None:
+    forge, told = PARTS_LACKING[name]
+    (told_report,) = await judged([File("Main", LIE, forge)])
+    assert told in told_report.problem and not told_report.accepted
+
+
+async def test_a_text_that_is_no_module_has_no_parts_and_the_other_way_round(tmp_path: Path) -> None:
+    plain = LIE.replace("module\n", "").replace("public ", "")
+    olean = await compile_text(LIE, tmp_path, "Main")
+    (tmp_path / "plain").mkdir()
+    compiled = await compile_text(plain, tmp_path / "plain", "Main")
+    (split,) = await judged([File("Main", plain, lambda *_: olean.read_bytes())])
+    assert "no file Main.olean.server" in split.problem
+    (whole,) = await judged([File("Main", LIE, lambda *_: compiled.read_bytes())])
+    assert "the compiled file is no module" in whole.problem
