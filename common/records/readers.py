@@ -555,23 +555,31 @@ def read_theorems(
     path: Path, limit: int, order: Order, wanted: Wanted = ALL_THEOREMS, offset: int = 0
 ) -> list[TheoremRecord]:
     """The first theorems by `order` after `offset` others. Raises UnreadableRecords."""
+    return _theorems(path, limit, order, wanted, offset, "0")[0]
+
+
+def find_theorems(
+    path: Path, limit: int, order: Order, wanted: Wanted, offset: int = 0
+) -> tuple[list[TheoremRecord], int | None]:
+    """The same, and how many there are in all, which costs no second look at each statement; None if there are not more
+    than `offset`. Raises UnreadableRecords."""
+    return _theorems(path, limit, order, wanted, offset, "COUNT(*) OVER ()")
+
+
+def _theorems(
+    path: Path, limit: int, order: Order, wanted: Wanted, offset: int, total: str
+) -> tuple[list[TheoremRecord], int | None]:
     chosen, values = _chosen(wanted)
     values |= {"limit": limit, "offset": offset}
     with _with_statistics(path) as database:
         # Only names are sorted: statements would take most of the time.
         names = database.execute(
-            f"SELECT theorem_id {chosen} ORDER BY {_ORDERS[order]}theorem_id LIMIT :limit OFFSET :offset", values
+            f"SELECT theorem_id, {total} {chosen} ORDER BY {_ORDERS[order]}theorem_id LIMIT :limit OFFSET :offset",
+            values,
         ).fetchall()
         query = f"SELECT {_RECORD} FROM {_with_tries(wanted.test, one=True)} WHERE theorem_id = :theorem"
-        return [_theorem_record(database.execute(query, {"theorem": name}).fetchone()) for (name,) in names]
-
-
-def count_theorems(path: Path, wanted: Wanted = ALL_THEOREMS, most: int = -1) -> int:
-    """How many theorems these are; counts up to `most`, if it is not negative. Raises UnreadableRecords."""
-    chosen, values = _chosen(wanted)
-    with _with_statistics(path) as database:
-        row = database.execute(f"SELECT COUNT(*) FROM (SELECT 1 {chosen} LIMIT :most)", values | {"most": most})
-        return int(row.fetchone()[0])
+        rows = [_theorem_record(database.execute(query, {"theorem": name}).fetchone()) for name, _ in names]
+        return rows, names[0][1] if names else None
 
 
 @dataclass(frozen=True)

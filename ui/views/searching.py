@@ -86,20 +86,18 @@ class TheoremsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def theorems(run: Run, query: TheoremsQuery) -> dict[str, Any]:
-    """One page of the run's theorems, and how many there are; of those with a text, at most MOST_COUNTED beyond the
-    first are counted."""
+    """One page of the run's theorems, and how many there are."""
     test = query.split == "test"
     wanted = Wanted(query.text, query.result, query.family, query.level, untried=True, test=test)
-    rows = readers.read_theorems(run.records, query.limit, query.order, wanted, query.start)
-    total, more = query.start + len(rows), False
-    if len(rows) == query.limit or not rows:
-        if query.text or test:
-            most = query.start + MOST_COUNTED
-            total = readers.count_theorems(run.records, wanted, most)
-            more = total == most
-        else:
-            total = sum(each.theorems for each in groups(run.records) if _in(each, query))
-    return {"total": total, "more": more, "rows": [_theorem(row) for row in rows]}
+    total: int | None
+    if query.text or test:
+        rows, total = readers.find_theorems(run.records, query.limit, query.order, wanted, query.start)
+        if total is None and query.start:
+            _, total = readers.find_theorems(run.records, 1, query.order, wanted)
+    else:
+        rows = readers.read_theorems(run.records, query.limit, query.order, wanted, query.start)
+        total = sum(each.theorems for each in groups(run.records) if _in(each, query))
+    return {"total": total or 0, "rows": [_theorem(row) for row in rows]}
 
 
 def _in(group: TheoremGroup, query: TheoremsQuery) -> bool:

@@ -68,7 +68,7 @@ export const page = {
         family.set([["", "every family"], ...sums.families.map((/** @type {string} */ each) => [each, each])]);
         level.set([["", "every level"], ...sums.levels.map((/** @type {any} */ each) => [String(each.level), `level ${each.level}`])]);
         rows.set(found.rows);
-        pages.set(found.total, found.rows.length, found.more);
+        pages.set(found.total, found.rows.length);
       },
     };
   },
