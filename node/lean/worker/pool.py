@@ -303,6 +303,10 @@ _ADVICE = {
         "check the module's name, and compile missing modules with `lake build` in the project (`lake exe cache get` "
         "downloads those of Mathlib)"
     ),
+    r"failed to open file .*\.olean": (
+        "a file of this compiled module is missing: build the project again with `lake build` (`lake exe cache get` "
+        "downloads the modules of Mathlib)"
+    ),
     r"incompatible header|failed to read file .*olean|invalid .*olean": (
         "another Lean compiled these modules: remove [lean] toolchain to use the project's own, or build the project "
         "again"

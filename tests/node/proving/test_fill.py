@@ -114,3 +114,20 @@ async def test_a_search_that_fails_says_nothing_about_its_gap_nor_about_the_othe
     assert done.count(GapState.FILLED) == 2
     assert next(result.reason for result in done.results if result.gap.name == "b").endswith("the mesh is gone")
     assert len(list(tmp_path.iterdir())) == 2
+
+
+async def test_a_module_is_filled_and_what_its_private_theorems_leave_open_stays_open(tmp_path):
+    toolchain = LeanToolchain.pocket()
+    finder, files = GapFinder(toolchain), FileVerifier(toolchain, at_once=1, seconds=30, memory_mb=2048)
+    text = "module\npublic section\n@[expose] def two := 2\ntheorem a : two = 2 := sorry\n"
+    text += "private theorem b : two = 3 := sorry\ntheorem c : two = 3 := sorry\ntheorem d : 1 = 1 := by\n  sorry\n"
+    try:
+        prover = Prover({"a": "rfl", "b": "rfl", "c": "exact b", "d": "rfl"})
+        filler = Filler(prover, FillVerifier(toolchain, files), FillOptions(Budget()), Silent(), asyncio.Event())
+        done = await filler.fill(await finder.find(text), FillMemory(tmp_path, ()))
+    finally:
+        files.close()
+        await finder.close()
+    assert states(done)["a"] == states(done)["d"] == "filled" and states(done)["b"] == "refused"
+    (rests,) = [(result.rests, result.axioms) for result in done.results if result.gap.name == "c"]
+    assert states(done)["c"] == "filled" and rests == ("b", ("sorryAx",))

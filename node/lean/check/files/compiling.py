@@ -53,6 +53,7 @@ _UNIMPORTED = (
     "cannot import",
     "import failed",
     "bad import",
+    "failed to open file",
 )
 
 REMEDY = "; pocket Lean has only the core language: set a toolchain or project with --lean.toolchain or --lean.project"
@@ -345,6 +346,12 @@ def _header_problem(
     errors = [message.text for message in wrong]
     if errors and any(sign in errors[0] for sign in _UNIMPORTED):
         first = errors[0].split("\n", 1)[0]
+        if first.startswith("failed to open file"):
+            return f"{first}; a file of a compiled module is missing: build the project again (`lake build`)"
+        if "non-`module`" in first:
+            return (
+                f"{first}; a file that begins with `module` can import modules alone: remove `module`, or add it there"
+            )
         return first + (REMEDY if any(name in first for name in _NEEDS_LIBRARY) else "")
     if errors or limit or (commands and finished.code in (0, 1)):
         return (

@@ -22,7 +22,7 @@ from node.lean.text.allowed import theorem_problem
 from node.lean.text.lexing import blanked, mentions
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
 from node.lean.text.script import filled
-from node.lean.text.statement import import_lines, statement_lines
+from node.lean.text.statement import import_lines, is_module, statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 _PLAIN_LINE = re.compile(
@@ -129,8 +129,11 @@ class ProofVerifier:
 def declares(header: str) -> bool:
     """True if a header has more than imports, opens and options, such as declarations, `variable`s or notation.
 
-    Each of the three files of a verification would declare these again. So such a statement is verified in one file.
+    Each of the three files of a verification would declare these again. So such a statement is verified in one file. So
+    is one behind `module`: the statement would be private to the file that declares it.
     """
+    if is_module(header):
+        return True
     lines = blanked(header).split("\n")
     return any(line.strip() and not _PLAIN_LINE.match(line) for line in lines[import_lines(header) :])
 
@@ -226,7 +229,8 @@ def with_axiom(context: str) -> str:
     """The text above a command with the axiom right below its imports, outside all namespaces and variables."""
     lines = context.split("\n", import_lines(context))
     imports, body = lines[: import_lines(context)], lines[import_lines(context) :]
-    return "\n".join([*imports, _PRELUDE, *body])
+    # In a module it would be private, with another name.
+    return "\n".join([*imports, f"public {_PRELUDE}" if is_module(context) else _PRELUDE, *body])
 
 
 def mentions_axiom(script: str) -> bool:

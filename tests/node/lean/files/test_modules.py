@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from node.lean.check.files.report import FileReport
 from node.lean.check.files.sources import from_text
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.check.olean.module import PARTS, part
+from node.lean.check.second.calling import SecondKernel
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.forging import compile_text
 from tests.node.lean.olean.judges import File, Forge, accepted, in_batch, judged, last_part
@@ -314,3 +315,67 @@ async def test_a_text_that_is_no_module_has_no_parts_and_the_other_way_round(tmp
     assert "no file Main.olean.server" in split.problem
     (whole,) = await judged([File("Main", LIE, lambda *_: compiled.read_bytes())])
     assert "the compiled file is no module" in whole.problem
+
+
+# --- modules of a project, compiled before ----------------------------------------------------------------------------
+
+BUILT = """\
+module
+public section
+private axiom wrong : 1 = 2
+theorem lie : 1 = 2 := wrong
+def hidden (n : Nat) : Nat := n + 2
+theorem hidden_one : hidden 1 = 3 := by
+  unfold hidden
+  rfl
+@[expose] def next (n : Nat) : Nat := n + 1
+"""
+USING = (
+    "import Built\ntheorem a : next 1 = 2 := rfl\ntheorem b : hidden 1 = 3 := hidden_one\ntheorem bad : 1 = 2 := lie\n"
+)
+
+
+async def over(folder: Path, text: str, second: SecondKernel | None = None) -> FileReport:
+    """The report on a text that may import the modules in a folder."""
+    pocket = LeanToolchain.pocket()
+    toolchain = replace(pocket, environment=pocket.with_modules([folder]))
+    verifier = FileVerifier(toolchain, at_once=1, seconds=20, memory_mb=1024, second=second)
+    try:
+        return await verifier.verify_text(text)
+    finally:
+        verifier.close()
+
+
+@pytest.mark.parametrize("start", ["", "module\n"])
+async def test_axioms_that_a_built_module_hides_are_found(start: str, tmp_path: Path) -> None:
+    await compile_text(BUILT, tmp_path, "Built")
+    found = {each.name: each for each in (await over(tmp_path, start + USING)).declarations}
+    assert found["a"].accepted and found["b"].accepted
+    assert "_private.Built.0.wrong" in found["bad"].reason
+
+
+@pytest.mark.slow
+async def test_the_second_kernel_reads_the_last_parts_of_built_modules(tmp_path: Path) -> None:
+    await compile_text(BUILT, tmp_path, "Built")
+    pocket = LeanToolchain.pocket()
+    second = SecondKernel(pocket)
+    second.may_read(tmp_path)
+    try:
+        report = await over(tmp_path, "module\n" + USING, second)
+    finally:
+        await second.close()
+    assert report.rechecked == "kernel and a second kernel"
+    assert [each.name for each in report.declarations if each.accepted] == ["a", "b"]
+
+
+@pytest.mark.parametrize("suffix", PARTS)
+async def test_a_built_module_without_one_of_its_parts_is_told(suffix: str, tmp_path: Path) -> None:
+    olean = await compile_text(BUILT, tmp_path, "Built")
+    part(olean, suffix).unlink()
+    problem = (await over(tmp_path, USING)).problem
+    assert f"Built.olean{suffix}" in problem and "lake build" in problem
+
+
+async def test_a_module_that_imports_a_file_that_is_none_says_what_to_do() -> None:
+    (_, importing) = await report("theorem a : 1 = 1 := rfl\n", "module\nimport A\ntheorem b : 1 = 1 := a\n")
+    assert "non-`module`" in importing.problem and "remove `module`" in importing.problem

@@ -28,6 +28,7 @@ async def verifier():
         ("import Mathlib\nset_option maxHeartbeats 400\nopen BigOperators Real\n  Nat Topology", False),
         ("import A\n/- def x := 1 -/\nuniverse u v", False),
         ("", False),
+        ("module\npublic import Foo\nopen Nat", True),
         ("open Nat\ndef twice (n : Nat) := n + n", True),
         ("variable (p : Nat → Prop)", True),
         ("open Nat\nnamespace Foo", True),
@@ -49,6 +50,34 @@ async def test_a_statement_behind_a_header_with_definitions_and_variables_is_ver
     assert not (await verifier.verify(theorem, "  sorry")).accepted
     with pytest.raises(VerificationFailed):
         await verifier.verify(Theorem("t", "", "True", 'macro "x" : tactic => `(tactic| simp)'), "  trivial")
+
+
+MODULE = """\
+module
+public section
+@[expose] def twice (n : Nat) : Nat := n + n
+private theorem open_one : twice 1 = 2 := sorry
+private axiom wrong : 1 = 2
+theorem hides : 1 = 2 := wrong
+"""
+
+
+@pytest.mark.lean
+async def test_proofs_in_a_module_and_behind_its_header_are_verified_with_all_that_they_use(verifier):
+    # 1. In a file: what private theorems above leave open is told, and their axioms count.
+    def placed(statement):
+        return Theorem("t", "", "?", place=Place(Context.of(MODULE), f"theorem t : {statement} := by\n  ", "\n"))
+
+    assert (await verifier.verify(placed("twice 2 = 4"), "rfl")).axioms == ()
+    still_open = await verifier.verify(placed("twice 1 = 2"), "exact open_one")
+    assert still_open.axioms == ("sorryAx",) and "not proved yet" in still_open.reason
+    refused = await verifier.verify(placed("1 = 2"), "exact hides")
+    assert not refused.accepted and "wrong" in refused.reason
+    # 2. Behind a header.
+    header = "module\nmeta import Init\nopen Nat"
+    assert (await verifier.verify(Theorem("t", "(n : Nat)", "n + 0 = n", header), "  rfl")).accepted
+    refused = await verifier.verify(Theorem("t", "", "1 = 2", MODULE), "  exact hides")
+    assert not refused.accepted and "wrong" in refused.reason
 
 
 @pytest.mark.lean

@@ -121,3 +121,22 @@ def test_an_error_belongs_to_its_theorem_alone(theorems):
 def test_a_file_that_cannot_be_elaborated_says_why(tmp_path):
     traced = asyncio.run(Tracer(LeanToolchain.pocket(), tmp_path).trace("import Nowhere\n", "a.lean"))
     assert traced.theorems == () and "line 1" in traced.error and "Nowhere" in traced.error
+
+
+def test_a_module_is_traced_as_the_same_text_without_that_word(tmp_path):
+    text = (
+        "@[expose] def next (n : Nat) : Nat := n + 1\n"
+        "private theorem next_eq (n : Nat) : next n = n + 1 := by\n  unfold next\n  rfl\n"
+        "theorem a (n m : Nat) (h : n = m) : next n = m + 1 := by\n  rw [next_eq, h]\n"
+    )
+    plain, module = (
+        asyncio.run(Tracer(LeanToolchain.pocket(), tmp_path).trace(start + text, "a.lean")).theorems
+        for start in ("\n\n", "module\npublic section\n")
+    )
+    assert [theorem.name for theorem in module] == ["next_eq", "a"]
+    for one, other in zip(plain, module, strict=True):
+        steps, same = ([step for block in each.blocks for step in block.steps] for each in (one, other))
+        assert [(step.tactic, step.state, step.after) for step in steps] == [
+            (step.tactic, step.state, step.after) for step in same
+        ]
+        assert all(block.split for block in other.blocks)
