@@ -35,11 +35,8 @@ EASY_MOST = {"valid": 0.16, "test": 0.13}
 """Largest share of easy statements in the final splits. We promise that no single tactic closes more than 15% of
 test."""
 
-MAX_TACTIC = 60
+MAX_TACTIC = 64
 """Most characters of a tactic; about 24 tokens."""
-
-BATCH = 250
-"""Candidates that are checked by Lean together."""
 
 LEVEL_SLACK = 1.6
 """A level may exceed its share by this factor, to make up for levels that cannot be filled."""
@@ -70,7 +67,7 @@ class Bank:
     targets: dict[str, int]
     """Target number of statements by split."""
     tries: int
-    batch: int = BATCH
+    batch: int = POCKET.batch
     items: list[BankItem] = field(default_factory=list)
     counts: Counter[Any] = field(default_factory=Counter)
     """Numbers of accepted statements by split, by split and level, and easy ones by split."""
@@ -205,9 +202,9 @@ def evaluated_forms(folders: Iterable[Path]) -> set[str]:
     return {normal_form(row.theorem) for row in statements}
 
 
-def batch_of(scale: float) -> int:
+def batch_of(scale: float, profile: Profile) -> int:
     """The number of candidates that are checked by Lean together; smaller for small banks."""
-    return min(BATCH, max(10, round(BATCH * scale * 5)))
+    return min(profile.batch, max(10, round(profile.batch * scale * 5)))
 
 
 def fill_family(family: str, scale: float, seed: int, profile_name: str = POCKET.name) -> list[BankItem]:
@@ -217,7 +214,7 @@ def fill_family(family: str, scale: float, seed: int, profile_name: str = POCKET
     """
     profile = PROFILES[profile_name]
     targets = target_counts(profile, family, scale)
-    bank = Bank(profile, targets, profile.tries * sum(targets.values()), batch_of(scale))
+    bank = Bank(profile, targets, profile.tries * sum(targets.values()), batch_of(scale, profile))
     bank.seen |= evaluated_forms(profile.excluded)
     return _fill(bank, profile.makers[family][0], random.Random(derive_seed(seed, family)), false=False)
 
@@ -227,7 +224,7 @@ def fill_false(family: str, scale: float, seed: int, profile_name: str = POCKET.
     profile = PROFILES[profile_name]
     share = profile.false_share / (1 - profile.false_share) / len(profile.false_makers)
     target = round(scale * profile.splits["train"] * share)
-    bank = Bank(profile, {"train": target}, profile.tries * target, batch_of(scale))
+    bank = Bank(profile, {"train": target}, profile.tries * target, batch_of(scale, profile))
     return _fill(bank, profile.false_makers[family], random.Random(derive_seed(seed, "false", family)), false=True)
 
 

@@ -12,7 +12,17 @@ from functools import partial
 from pathlib import Path
 
 from common.lean import ProofTree
-from data.generators.families import existence, logic_families, order, puzzles, recursion, rewriting, words
+from data.generators.families import (
+    accumulators,
+    combinators,
+    existence,
+    logic_families,
+    order,
+    puzzles,
+    recursion,
+    rewriting,
+    words,
+)
 from data.generators.families.draft import Draft, size
 from node.bank import bank
 from node.bank.bank import WarmStartRule
@@ -112,6 +122,9 @@ class Profile:
     """Tactics of a level."""
     tries: int = 14
     """Drafts for each requested statement before a family gives up."""
+    batch: int = 250
+    """Candidates that are checked by Lean together: few where almost all are accepted, because what a level does not
+    need any more is dropped."""
     allow: tuple[str, ...] = ()
     """The only tactics that its manifest allows; empty: all."""
     excluded: tuple[Path, ...] = ()
@@ -204,4 +217,41 @@ PUZZLES = Profile(
 )
 """Permutation puzzles, for `rfl` and `rw` alone: few tactics, long proofs, and moves that a network can learn."""
 
-PROFILES = {profile.name: profile for profile in (POCKET, WITNESS, WORDS, PUZZLES)}
+ACCUMULATORS = Profile(
+    name="accumulators",
+    makers={name: (partial(accumulators.statement, name), 1.0) for name in accumulators.KINDS},
+    splits={"train": 600, "valid": 60, "test": 204},
+    # A level is a number of tactics. The shortest proofs have seven: the induction, and what unfolds both functions.
+    levels={7: 0.08, 8: 0.12, 9: 0.12, 10: 0.14, 11: 0.12, 12: 0.12, 13: 0.1, 14: 0.08, 15: 0.06, 16: 0.06},
+    evaluated_levels={13: 0.3, 14: 0.3, 15: 0.2, 16: 0.2},
+    level_steps=1,
+    warm_start=WarmStartRule(levels=(7, 8, 9)),
+    floor=("rfl",),
+    allow=("induction", "rfl", "rw"),
+    max_depth=16,
+    max_size=16,
+    max_state=900,
+    tries=60,
+    batch=50,
+)
+"""Inductions about functions with accumulators, whose cases are paths of `rw`."""
+
+COMBINATORS = Profile(
+    name="combinators",
+    makers={basis: (partial(combinators.statement, basis), 1.0) for basis in combinators.BASES},
+    splits={"train": 600, "valid": 60, "test": 204},
+    # A level is a number of tactics: for two combinators 6, for each more 3, one less where it has no effect yet.
+    levels={6: 0.1, 9: 0.25, 11: 0.05, 12: 0.3, 14: 0.05, 15: 0.25},
+    evaluated_levels={12: 0.4, 14: 0.05, 15: 0.35, 17: 0.05, 18: 0.15},
+    level_steps=1,
+    warm_start=WarmStartRule(levels=(6, 9)),
+    floor=("rfl",),
+    allow=("apply", "intros", "refine", "rfl", "simp"),
+    max_depth=18,
+    max_size=18,
+    tries=300,
+    batch=50,
+)
+"""Witnesses that are composed of combinators, one piece after another."""
+
+PROFILES = {profile.name: profile for profile in (POCKET, WITNESS, WORDS, PUZZLES, ACCUMULATORS, COMBINATORS)}

@@ -100,8 +100,8 @@ def steps(sides: Sides, relations: list[Relation]) -> Iterator[tuple[str, Sides]
             yield text, new
 
 
-def shortest(sides: Sides, relations: list[Relation], most: int) -> list[str] | None:
-    """A shortest proof of at most `most` steps; None if none is found among MOST_NODES goals."""
+def shortest(sides: Sides, relations: list[Relation], most: int, most_nodes: int = MOST_NODES) -> list[str] | None:
+    """A shortest proof of at most `most` steps; None if none is found among `most_nodes` goals."""
     before: dict[Sides, tuple[Sides, str] | None] = {sides: None}
     layer = [sides]
     for _ in range(most):
@@ -114,7 +114,7 @@ def shortest(sides: Sides, relations: list[Relation], most: int) -> list[str] | 
                 if new[0] == new[1]:
                     return _path(before, new)
                 following.append(new)
-        if len(before) > MOST_NODES:
+        if len(before) > most_nodes:
             return None
         layer = following
     return None
