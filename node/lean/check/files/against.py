@@ -38,6 +38,8 @@ _SHOWN = 160
 
 MISSING = "missing: the reference states it, but the submission does not"
 
+OTHERWISE_PRIVATE = "; one of this name is private in only one of the two: behind `module`, write `public theorem`"
+
 
 @dataclass(frozen=True)
 class _Place:
@@ -121,7 +123,10 @@ class Comparison:
         if example and len(verdicts) > 1:
             different = f"none of the submission's {len(verdicts)} examples proves it"
             return DeclarationVerdict(shown, keyword, line, f"{different}; the first: {verdicts[0].reason}")
-        return verdicts[0] if verdicts else DeclarationVerdict(shown, keyword, line, MISSING)
+        if verdicts:
+            return verdicts[0]
+        hidden = any(shown_name(each) == shown for owner in self.submission for each in owner.constants)
+        return DeclarationVerdict(shown, keyword, line, MISSING + (OTHERWISE_PRIVATE if hidden else ""))
 
     def _reason(self, expected: _Place, owner: LocalModule, name: str, axioms: tuple[str, ...]) -> str:
         if reason := self.difference(expected, _Place(owner.name, name)):

@@ -226,6 +226,7 @@ async def test_a_submission_is_compared_with_its_reference_also_where_a_module_h
     assert honest == [""]
     for name, found in zip(cheats, refused, strict=True):
         assert all(found), name
+    assert "write `public theorem`" in refused[1][0]
 
 
 # --- forged parts -----------------------------------------------------------------------------------------------------

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 FOLDER = Path(__file__).parent
 
 
-def test_it_accepts_a_proof_by_each_tactic(elaborate: Callable[[str], list[Any]]) -> None:
-    messages = elaborate((FOLDER / "accepted.lean").read_text())
+@pytest.mark.parametrize("start", ["", "module\n@[expose] public section\n"], ids=["file", "module"])
+def test_it_accepts_a_proof_by_each_tactic(elaborate: Callable[[str], list[Any]], start: str) -> None:
+    messages = elaborate(start + (FOLDER / "accepted.lean").read_text())
     assert [each for each in messages if each.severity == "error" or "sorry" in each.text] == []
 
 
