@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -70,3 +71,10 @@ async def test_no_cheat_proves_the_statement_of_its_task_and_without_one_only_wh
         HONEST.name,
         *TRUE_AS_STATED,
     }
+
+
+@pytest.mark.parametrize("rows", [SAMPLE, pytest.param(ALL, marks=pytest.mark.slow)], ids=["some", "all"])
+async def test_behind_module_only_the_honest_proof_is_accepted_too(judge: FileJudge, rows: Sequence[Cheat]) -> None:
+    modules = [replace(each, code=f"module\npublic section\n{each.code}") for each in rows]
+    found = await verdicts(judge, modules, compared=True)
+    assert {name for name, each in found.items() if each.accepted} == {HONEST.name}

@@ -38,8 +38,6 @@ _SHOWN = 160
 
 MISSING = "missing: the reference states it, but the submission does not"
 
-OTHERWISE_PRIVATE = "; one of this name is private in only one of the two: behind `module`, write `public theorem`"
-
 
 @dataclass(frozen=True)
 class _Place:
@@ -113,7 +111,7 @@ class Comparison:
         verdicts = []
         for owner in self.submission:
             # Examples are numbered in the order of their file, so the same example may have another number there.
-            names = _examples(owner, expected.type) if example else [name] if name in owner.constants else []
+            names = _examples(owner, expected.type) if example else _of_name(owner, name)
             for each in names:
                 axioms = tuple(sorted(owner.axioms.get(each, ())))
                 reason = self._reason(_Place(home.name, name), owner, each, axioms)
@@ -123,10 +121,7 @@ class Comparison:
         if example and len(verdicts) > 1:
             different = f"none of the submission's {len(verdicts)} examples proves it"
             return DeclarationVerdict(shown, keyword, line, f"{different}; the first: {verdicts[0].reason}")
-        if verdicts:
-            return verdicts[0]
-        hidden = any(shown_name(each) == shown for owner in self.submission for each in owner.constants)
-        return DeclarationVerdict(shown, keyword, line, MISSING + (OTHERWISE_PRIVATE if hidden else ""))
+        return verdicts[0] if verdicts else DeclarationVerdict(shown, keyword, line, MISSING)
 
     def _reason(self, expected: _Place, owner: LocalModule, name: str, axioms: tuple[str, ...]) -> str:
         if reason := self.difference(expected, _Place(owner.name, name)):
@@ -216,7 +211,7 @@ class Comparison:
                 f"{shown_name(submitted.name)} stands where the reference has {shown}: only one is an example"
             )
         renamed = one.kind in _RENAMED and _MADE_UP.search(one.name) and _MADE_UP.search(other.name)
-        if one.name != other.name and not renamed and not example:
+        if one.name != other.name and not renamed and not example and not _differ_in_privacy(one, other):
             raise _Differ(f"{shown_name(submitted.name)} stands where the reference has {shown}")
         # 3. What a type alone does not show: `unsafe`, `partial`, universes.
         if one.safe != other.safe:
@@ -547,6 +542,31 @@ def _examples(module: LocalModule, wanted: int) -> list[str]:
     """The constants of a file's examples. Those whose type is the term `wanted` come first."""
     names = [name for name in module.constants if _is_example(module, name)]
     return sorted(names, key=lambda name: module.constants[name].type != wanted)
+
+
+def _of_name(owner: LocalModule, name: str) -> list[str]:
+    """The names of the constants of a file that may be the theorem that a reference calls `name`."""
+    if name in owner.constants:
+        return [name]
+    shown = shown_name(name)
+    return [
+        each for each in owner.constants if _is_private(each) is not _is_private(name) and shown_name(each) == shown
+    ]
+
+
+def _differ_in_privacy(one: Constant, other: Constant) -> bool:
+    """True if two names are the same, except that one is private: in a module, that depends on the word `public`.
+
+    Only theorems and definitions, whose contents are compared: they are the same by definition, whatever their names.
+    Two axioms, opaque constants or types of the same form are not the same.
+    """
+    if one.kind not in (Kind.THEOREM, Kind.DEFINITION) or _is_private(one.name) is _is_private(other.name):
+        return False
+    return shown_name(one.name) == shown_name(other.name)
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_private.")
 
 
 def _place(module: LocalModule, name: str) -> _Place:

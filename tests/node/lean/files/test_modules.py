@@ -205,28 +205,53 @@ async def test_a_statement_with_a_private_redefinition_tells_what_it_depends_on(
     assert depends["t"] and not depends["u"], told.declarations
 
 
-async def test_a_submission_is_compared_with_its_reference_also_where_a_module_hides_a_body() -> None:
-    reference = "module\npublic def Goal (n : Nat) : Prop := 2 ≤ n\npublic theorem t : Goal 3 := sorry\n"
-    proved = "module\npublic def Goal (n : Nat) : Prop := 2 ≤ n\npublic theorem t : Goal 3 := (by decide : 2 ≤ 3)\n"
-    cheats = {
-        "another body": proved.replace("2 ≤ n", "0 ≤ n").replace("(by decide : 2 ≤ 3)", "Nat.zero_le 3"),
-        "a private decoy": proved.replace("public theorem t", "theorem t"),
-        "no module": proved.replace("module\n", "").replace("public ", "").replace("2 ≤ n", "0 ≤ n"),
-        "a private axiom": proved.replace("public theorem", "axiom a : Goal 3\npublic theorem").replace(
-            "(by decide : 2 ≤ 3)", "a"
-        ),
-    }
+REFERENCE = "module\npublic def Goal (n : Nat) : Prop := 2 ≤ n\npublic theorem t : Goal 3 := sorry\n"
+PROVED = "module\npublic def Goal (n : Nat) : Prop := 2 ≤ n\npublic theorem t : Goal 3 := (by decide : 2 ≤ 3)\n"
+BY_AXIOM = PROVED.replace("public theorem", "axiom a : Goal 3\npublic theorem").replace("(by decide : 2 ≤ 3)", "a")
+SUBMISSIONS = {
+    "the same": (PROVED, True),
+    "all of it private": (PROVED.replace("public ", ""), True),
+    "the theorem private": (PROVED.replace("public theorem", "theorem"), True),
+    "no module": (PROVED.replace("module\n", "").replace("public ", ""), True),
+    "another body": (PROVED.replace("2 ≤ n", "0 ≤ n").replace("(by decide : 2 ≤ 3)", "Nat.zero_le 3"), False),
+    "a private one with another body": (
+        PROVED.replace("public ", "").replace("2 ≤ n", "0 ≤ n").replace("(by decide : 2 ≤ 3)", "Nat.zero_le 3"),
+        False,
+    ),
+    "another number": (PROVED.replace("Goal 3", "Goal 2").replace("2 ≤ 3", "2 ≤ 2"), False),
+    "a private axiom": (BY_AXIOM, False),
+    "nothing of this name": (PROVED.replace("theorem t", "theorem u"), False),
+}
+
+
+async def compared(submissions: Sequence[Sequence[str]], reference: Sequence[str]) -> list[list[str]]:
+    """Why the theorems of a reference are not proved, for each submission. Files are called A, B, ..."""
     verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=20, memory_mb=1024)
     try:
-        submissions = [[from_text(each)] for each in (proved, *cheats.values())]
-        async with aclosing(verifier.compare_many(submissions, [from_text(reference)])) as compared:
-            (honest, *refused) = [[each.reason for each in verdicts] async for _, verdicts, _ in compared]
+        files = [
+            [from_text(text, name, name) for name, text in zip("ABC", texts, strict=False)]
+            for texts in (*submissions, reference)
+        ]
+        async with aclosing(verifier.compare_many(files[:-1], files[-1])) as found:
+            return [[each.reason for each in verdicts] async for _, verdicts, _ in found]
     finally:
         verifier.close()
-    assert honest == [""]
-    for name, found in zip(cheats, refused, strict=True):
-        assert all(found), name
-    assert "write `public theorem`" in refused[1][0]
+
+
+async def test_a_submission_is_compared_with_its_reference_also_where_a_module_hides_a_body() -> None:
+    found = await compared([[text] for text, _ in SUBMISSIONS.values()], [REFERENCE])
+    for (name, (_, honest)), reasons_ in zip(SUBMISSIONS.items(), found, strict=True):
+        assert len(reasons_) == 1 and (reasons_ == [""]) is honest, (name, reasons_)
+
+
+async def test_a_private_type_does_not_stand_for_a_public_one_of_the_same_form() -> None:
+    # If it did, one type could stand for two: `A.T = B.T` would be `T = T`.
+    one = "module\ninductive T where | a\n"
+    reference = ["module\ninductive T where | a\ntheorem s : T = T := rfl\n"]
+    assert await compared([[one + "theorem s : T = T := rfl\n"]], reference) == [[""]]
+    public = one.replace("inductive", "public inductive") + "public theorem s : T = T := rfl\n"
+    ((reason,),) = await compared([[public]], reference)
+    assert "stands where the reference has" in reason
 
 
 # --- forged parts -----------------------------------------------------------------------------------------------------
