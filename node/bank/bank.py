@@ -28,7 +28,10 @@ from node.lean.text.allowed import BadRule, rule_of
 from node.lean.text.script import proof_lines
 
 DIRECTORY = bundled_bank()
-BUNDLED = {name: bundled_bank(name) for name in ("pocket", "witness", "words", "puzzles", "textbook")}
+BUNDLED = {
+    name: bundled_bank(name)
+    for name in ("pocket", "witness", "words", "puzzles", "combinators", "textbook")
+}
 """The banks of proofmesh by name; all are for training but `textbook`, which is only for evaluation."""
 
 BUILT_BY = {
@@ -36,6 +39,7 @@ BUILT_BY = {
     "witness": "build --profile witness",
     "words": "build --profile words",
     "puzzles": "build --profile puzzles",
+    "combinators": "build --profile combinators",
     "textbook": "textbook",
 }
 """The module of `data.generators`, with its flags, that builds each of them."""
