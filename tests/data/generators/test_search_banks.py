@@ -9,12 +9,13 @@ import pytest
 
 from common.lean import Theorem
 from data.generators.build import manifest_of
+from data.generators.families.accumulators import KINDS
 from data.generators.families.combinators import BASES, LAWS, applied, normal
 from data.generators.families.puzzles import PUZZLES as PERMUTATIONS, distances
 from data.generators.families.words import DEEP
 from data.generators.lean_check import load_truth, refused
 from data.generators.normal_form import skeleton
-from data.generators.profiles import COMBINATORS, PUZZLES, WORDS, Profile
+from data.generators.profiles import ACCUMULATORS, COMBINATORS, PUZZLES, WORDS, Profile
 from node.bank import bank
 from node.learner.choosing import banks
 
@@ -27,9 +28,10 @@ each_bank = pytest.mark.parametrize(
     [
         (WORDS, set(DEEP), 4, 7),
         (PUZZLES, set(PERMUTATIONS), 4, 8),
+        (ACCUMULATORS, set(KINDS), 9, 13),
         (COMBINATORS, set(BASES), 9, 12),
     ],
-    ids=["words", "puzzles", "combinators"],
+    ids=["words", "puzzles", "accumulators", "combinators"],
 )
 """Banks, the families that are evaluated, the longest proofs of the warm start and the shortest ones of test."""
 
