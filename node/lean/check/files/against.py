@@ -23,6 +23,7 @@ from node.lean.check.files.report import DeclarationVerdict
 from node.lean.check.olean.module import Constant, Kind
 from node.lean.check.olean.terms import LevelTag, Tag, Terms, show
 from node.lean.check.verify.judge import AXIOMS, UNFINISHED
+from node.lean.text.statement import is_module
 
 _MADE_UP = re.compile(r"(?:^|\.)(?:_\w+|match_\d+(?:_\d+)*|proof_\d+(?:_\d+)*|eq_\d+)$")
 """Names that Lean generates with a number. A declaration before them may shift the number."""
@@ -111,7 +112,7 @@ class Comparison:
         verdicts = []
         for owner in self.submission:
             # Examples are numbered in the order of their file, so the same example may have another number there.
-            names = _examples(owner, expected.type) if example else _of_name(owner, name)
+            names = _examples(owner, expected.type) if example else _of_name(home, owner, name)
             for each in names:
                 axioms = tuple(sorted(owner.axioms.get(each, ())))
                 reason = self._reason(_Place(home.name, name), owner, each, axioms)
@@ -211,7 +212,12 @@ class Comparison:
                 f"{shown_name(submitted.name)} stands where the reference has {shown}: only one is an example"
             )
         renamed = one.kind in _RENAMED and _MADE_UP.search(one.name) and _MADE_UP.search(other.name)
-        if one.name != other.name and not renamed and not example and not _differ_in_privacy(one, other):
+        # In a module, names are private without `public`. Theorems and definitions with the same contents are the same
+        # by definition. Two axioms, opaque constants or types of the same form are not.
+        renamed = renamed or (
+            one.kind in (Kind.THEOREM, Kind.DEFINITION) and _same_but_for_privacy(home, one.name, owner, other.name)
+        )
+        if one.name != other.name and not renamed and not example:
             raise _Differ(f"{shown_name(submitted.name)} stands where the reference has {shown}")
         # 3. What a type alone does not show: `unsafe`, `partial`, universes.
         if one.safe != other.safe:
@@ -544,29 +550,19 @@ def _examples(module: LocalModule, wanted: int) -> list[str]:
     return sorted(names, key=lambda name: module.constants[name].type != wanted)
 
 
-def _of_name(owner: LocalModule, name: str) -> list[str]:
-    """The names of the constants of a file that may be the theorem that a reference calls `name`."""
+def _of_name(home: LocalModule, owner: LocalModule, name: str) -> list[str]:
+    """The names of the constants of a file that may be the theorem that a file of the reference calls `name`."""
     if name in owner.constants:
         return [name]
-    shown = shown_name(name)
-    return [
-        each for each in owner.constants if _is_private(each) is not _is_private(name) and shown_name(each) == shown
-    ]
+    return [each for each in owner.constants if _same_but_for_privacy(home, name, owner, each)]
 
 
-def _differ_in_privacy(one: Constant, other: Constant) -> bool:
-    """True if two names are the same, except that one is private: in a module, that depends on the word `public`.
-
-    Only theorems and definitions, whose contents are compared: they are the same by definition, whatever their names.
-    Two axioms, opaque constants or types of the same form are not the same.
-    """
-    if one.kind not in (Kind.THEOREM, Kind.DEFINITION) or _is_private(one.name) is _is_private(other.name):
+def _same_but_for_privacy(home: LocalModule, name: str, owner: LocalModule, other: str) -> bool:
+    """True if two names are the same, except that one is private, in a file where all are that are not `public`."""
+    private = name.startswith("_private.")
+    if private is other.startswith("_private.") or shown_name(name) != shown_name(other):
         return False
-    return shown_name(one.name) == shown_name(other.name)
-
-
-def _is_private(name: str) -> bool:
-    return name.startswith("_private.")
+    return is_module((home if private else owner).text.original)
 
 
 def _place(module: LocalModule, name: str) -> _Place:

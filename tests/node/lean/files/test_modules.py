@@ -220,6 +220,7 @@ SUBMISSIONS = {
     ),
     "another number": (PROVED.replace("Goal 3", "Goal 2").replace("2 ≤ 3", "2 ≤ 2"), False),
     "a private axiom": (BY_AXIOM, False),
+    "private without module": (PROVED.replace("module\npublic", "").replace("public", "private"), False),
     "nothing of this name": (PROVED.replace("theorem t", "theorem u"), False),
 }
 
