@@ -214,10 +214,9 @@ class Comparison:
         renamed = one.kind in _RENAMED and _MADE_UP.search(one.name) and _MADE_UP.search(other.name)
         # In a module, names are private without `public`. Theorems and definitions with the same contents are the same
         # by definition. Two axioms, opaque constants or types of the same form are not.
-        renamed = renamed or (
-            one.kind in (Kind.THEOREM, Kind.DEFINITION) and _same_but_for_privacy(home, one.name, owner, other.name)
-        )
-        if one.name != other.name and not renamed and not example:
+        comparable = one.kind in (Kind.THEOREM, Kind.DEFINITION)
+        private = comparable and _same_but_for_privacy(home, one.name, owner, other.name)
+        if one.name != other.name and not renamed and not private and not example:
             raise _Differ(f"{shown_name(submitted.name)} stands where the reference has {shown}")
         # 3. What a type alone does not show: `unsafe`, `partial`, universes.
         if one.safe != other.safe:
