@@ -248,6 +248,8 @@ def read(argv: Sequence[str]) -> tuple[Study, tuple[str, ...], bool]:
             parser.add_argument(flag, type=kind, default=default, help="default: %(default)s")
     flags = vars(parser.parse_args(argv[1:]))
     only, page = tuple(flags.pop("only")), bool(flags.pop("page"))
+    if "out" in flags:  # its name may have other settings in it: what they change must not be taken for finished
+        flags["out"] = filled(flags["out"], flags)
     return Study(file, content, flags), only, page
 
 

@@ -76,6 +76,11 @@ def test_a_study_stops_at_a_failed_cell_and_goes_on_where_it_stopped(
     assert main([str(file), "--only", "try-1"]) == 0
 
 
+def test_the_banks_of_the_study_of_depth_have_folders_of_their_own() -> None:
+    folders = {read(["depth", "--bank", bank])[0].settings["out"] for bank in ("words", "puzzles")}
+    assert folders == {"evals/depth-words", "evals/depth-puzzles"}
+
+
 def test_what_a_file_names_and_is_not_there_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["nothing"]) == 2
     assert "nothing: no such file; there are depth, methods, models" in capsys.readouterr().err
