@@ -131,7 +131,7 @@ class Errors:
             return dict(self._last)
 
 
-class Asking(Protocol):
+class Ask(Protocol):
     """Asks nodes of a mesh from any thread."""
 
     def __call__(self, subject: str, message: Message, reply: type[Answer]) -> Answer:
@@ -162,7 +162,7 @@ class Run:
     mesh: MeshState | None = None
     connected: bool = False
     """Whether the broker of the mesh answers."""
-    ask: Asking | None = None
+    ask: Ask | None = None
     """Asks a node of the mesh; None: no broker is connected."""
     _series: Series | None = field(default=None, init=False)
     _nodes: NodesSeries | None = field(default=None, init=False)

@@ -21,7 +21,7 @@ from common.protocol.messages import Heartbeat, LogRecord, Message, Point, Proof
 from common.protocol.subjects import telemetry
 from ui.control import Control
 from ui.mesh_state import MeshState
-from ui.runs import Answer, Asking, Kind, Run, Runs, kind_of
+from ui.runs import Answer, Ask, Kind, Run, Runs, kind_of
 from ui.settings import TRAINING, UiSettings, page_token, with_token
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ async def listen(ctx: NodeContext, run: Run) -> None:
         hear("", message)
 
 
-def asking(ctx: NodeContext) -> Asking:
+def asking(ctx: NodeContext) -> Ask:
     """Asks nodes of the mesh over the monitor's connection, from the threads that answer pages."""
     loop = asyncio.get_running_loop()
 
