@@ -26,7 +26,7 @@ def test_every_cell_of_every_study_is_a_command_with_a_name_of_its_own(name: str
     for run in ("whole", "pocket-rl", "pocket-control", "pocket-expert"):
         finished_run(tmp_path / f"rl-{run}-0")
     for run in ("rl", "no-values", "expert"):
-        finished_run(tmp_path / f"depth-words-{run}-0")
+        finished_run(tmp_path / f"depth-puzzles-{run}-0")
     flags = {
         "methods": ["--runs", str(tmp_path / "rl-whole-0")],
         "models": ["--entries", "a, b=tactics", "c=whole:hf:m"],
