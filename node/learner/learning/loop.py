@@ -64,8 +64,8 @@ class Learning:
         self._last = time.monotonic()
         self._saved_at = 0
         self._usage = Usage(run.directory.replay / USES, run.replay.source)
-        self._pauses = run.settings.schedule.pause == "always"
-        """Whether inference pauses while the trainer works."""
+        self._shares = False
+        """Whether inference nodes compute on a GPU of the trainer."""
         self._looked = float("-inf")
         self.time = TrainingTime()
 
@@ -108,21 +108,29 @@ class Learning:
         await self.save(replace=rejected)
 
     async def _look(self) -> None:
-        """With `pause = "auto"`: inference pauses if a node of it computes on a GPU of the trainer."""
+        """Look whether inference computes on a GPU of the trainer, for `pause = "auto"`."""
         gpus = self._trainer.group.gpus
         if self._run.settings.schedule.pause != "auto" or time.monotonic() - self._looked < LOOK_EVERY:
             return
         try:
-            self._pauses = bool(gpus) and await self._holder.shared(gpus)
+            self._shares = bool(gpus) and await self._holder.shared(gpus)
             self._looked = time.monotonic()
         except BusError as error:
             self._run.log.warning("not known where inference computes", reason=str(error))
 
     def _due(self, waited: float) -> int:
         schedule, batch = self._run.settings.schedule, self._run.settings.trainer.learning_batch()
-        budget = schedule.pause_budget if self._pauses else schedule.training_budget
+        budget = schedule.pause_budget if schedule.pause == "always" else schedule.training_budget
         owed = steps_owed(schedule, batch, self._run.replay.last_id, self.steps)
         return steps_due(schedule, batch, owed, waited, self.time, budget)
+
+    @property
+    def _pauses(self) -> bool:
+        """Whether inference pauses in the next training phase."""
+        schedule = self._run.settings.schedule
+        if schedule.pause == "auto":  # beyond the budget both work at once: a trainer that waits learns nothing
+            return self._shares and self.time.paused_share < schedule.pause_budget
+        return schedule.pause == "always"
 
     @property
     def steps(self) -> int:
@@ -140,14 +148,14 @@ class Learning:
     async def _cycle(self, steps: int, factor: float) -> None:
         """Train `steps` steps on the replay buffer, then publish the weights if they pass the gate."""
         # 1. The window stays as it is during the phase; what is found meanwhile trains in the next one.
-        started = time.monotonic()
+        started, pauses = time.monotonic(), self._pauses
         window = self._run.replay.refs()
         weights = self._run.replay.weights(window)
         off_proof = self._run.replay.off_proof()
         self._usage.add(await self._run.store.call(Store.steps_found, self._usage.new_after(window)), window)
         metrics: dict[str, float] = {}
         # 2. Steps while the compute is ours, then the measurement of the gate.
-        async with self._compute() as ours:
+        async with self._compute(pauses) as ours:
             await self._gatekeeper.before_training(self._publisher.latest_step)
             first, began = self._trainer.step_number, time.monotonic()
             while self._trainer.step_number < first + steps and ours() and not self._run.stopping:
@@ -156,7 +164,7 @@ class Learning:
             taken, stepping = self._trainer.step_number - first, time.monotonic() - began
             passes = await self._gatekeeper.passes()
         seconds = time.monotonic() - started
-        self.time.saw(seconds, stepping, taken, paused=self._pauses)
+        self.time.saw(seconds, stepping, taken, paused=pauses)
         self._run.journal.paused(self.time.paused_share)
         # 3. Publish, save, note the time, so that a restarted learner keeps to its budgets.
         if passes:
@@ -172,9 +180,9 @@ class Learning:
         self._trainer.say_left_out()
         await self._point(metrics | self._gatekeeper.metrics)
 
-    def _compute(self) -> AbstractAsyncContextManager[Callable[[], bool]]:
+    def _compute(self, pauses: bool) -> AbstractAsyncContextManager[Callable[[], bool]]:
         """The trainer may use the compute inside this context. Yields a function that returns whether it still may."""
-        if not self._pauses:
+        if not pauses:
             return nullcontext(lambda: True)
         return self._holder.held(self._trainer.group.gpus if self._run.settings.schedule.pause == "auto" else ())
 

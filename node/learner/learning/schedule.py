@@ -22,10 +22,11 @@ class ScheduleSettings:
     steps_limit: Positive = 40
     """Most steps of one training phase: bounds how long inference is paused or uses old weights."""
     pause: Literal["auto", "always", "never"] = "auto"
-    """Whether inference pauses while the trainer works. `auto`: only nodes whose GPU the trainer uses; elsewhere and on
-    a CPU both go on, and the operating system divides the cores."""
+    """Whether inference pauses while the trainer works. `auto`: only nodes whose GPU the trainer uses, and as long as
+    `pause_budget` lasts; else both go on, and the GPU or the operating system divides the work."""
     pause_budget: Share = 0.1
-    """Largest share of the time of reinforcement learning in which inference may be paused."""
+    """Largest share of the time of reinforcement learning in which inference may be paused. Beyond it the trainer waits
+    (`always`), or works beside inference (`auto`)."""
     training_budget: Share = 1.0
     """Without pauses: largest share of that time in which the trainer may work, beside search. It is one process of
     many, so the operating system gives it its part of the cores."""

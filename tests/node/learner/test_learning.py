@@ -157,6 +157,21 @@ async def test_on_a_gpu_inference_pauses_where_it_computes_on_the_same_one(
         await eventually(lambda: [hold.gpus for hold in seen if hold.seconds] == [("GPU-a",)])
 
 
+async def test_a_trainer_that_has_used_up_its_pauses_works_beside_inference_on_their_gpu(
+    run: Run, bus: Bus, trainer: StandInTrainer, learning: Learning
+) -> None:
+    run.settings.schedule.pause, run.settings.schedule.pause_budget = "auto", 0.0
+    trainer.group.gpus = ("GPU-a",)
+    info = NodeInfo(node_id=named("inference"), role="inference", host="h", pid=1, version="0", started=0.0)
+    await bus.register(msgspec.structs.replace(info, facts=NetworkFacts(gpu="GPU-a")))
+    beside = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    await beside.restore(RL)
+    await record(run, 1, 4)
+    await beside.turn(RL)
+    assert trainer.step_number == 3 and beside.time.worked > 0 and beside.time.paused == 0
+    assert await bus.get_state(PAUSE, PauseHold) is None
+
+
 def known_theorems(run: Run, count: int = 40) -> None:
     """Transitions of theorems that the warm start was not trained on."""
     run.data.validation.extend(("validation", position) for position in range(count))
