@@ -313,6 +313,11 @@ class LeanSettings:
     leantree_url: str = ""
     """Address of the server for `backend = "leantree"`, http://HOST:PORT. It should use the same Lean and library."""
 
+    @property
+    def is_pocket(self) -> bool:
+        """Whether this is pocket Lean."""
+        return not self.project and self.toolchain in ("", POCKET)
+
     def check(self) -> None:
         """Raises ValueError for an invalid import, namespace or option, and for a backend without its command or
         address."""

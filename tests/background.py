@@ -196,7 +196,7 @@ class SharedLean:
         """A lean-proxy of this run, with counts and a cache of its own. It has answered when the block begins."""
         shared = self.lean.requests
         requests = Requests(
-            shared.backend, OutcomeCache(self.settings.cache), self.settings.tactic_seconds, shared.contexts
+            shared.backend, OutcomeCache(self.settings.cache), self.settings.resolved_tactic_seconds(), shared.contexts
         )
 
         async def main(ctx: NodeContext) -> None:
@@ -219,7 +219,7 @@ class SharedLean:
         contexts: Any = None if shared.contexts is None else Elsewhere(self.background, shared.contexts)
         verifying: Any = Elsewhere(self.background, verifier)
         verifying.statements = Elsewhere(self.background, verifier.statements)
-        requests = Requests(backend, OutcomeCache(settings.cache), settings.tactic_seconds, contexts)
+        requests = Requests(backend, OutcomeCache(settings.cache), settings.resolved_tactic_seconds(), contexts)
         return OpenedLean(requests, self.toolchain, settings, verifying, asyncio.Semaphore(1))
 
 

@@ -207,7 +207,7 @@ class Attempt(Message, frozen=True):
     off_proof: Listed = 0
     """Most states off the proof that the result lists (`AttemptResult.off_proof`)."""
     tactic_seconds: Seconds = 0.0
-    """Time limit of one tactic in Lean, if it is shorter than the prover's own; 0: the prover's own."""
+    """Time limit of one tactic in Lean, if it is shorter than the prover's own and the lean-proxy's; 0: theirs."""
     keep_search: bool = False
     """Whether the result has the trees of the search (`AttemptResult.search`)."""
     traced: bool = False

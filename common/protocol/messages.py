@@ -182,6 +182,8 @@ class LeanRunReply(Message, frozen=True):
     outcomes: Annotated[tuple[Outcome, ...], msgspec.Meta(max_length=MOST_CANDIDATES)] = ()
     elapsed: Seconds = 0.0
     """Seconds of Lean time, queueing excluded."""
+    longest: Seconds = 0.0
+    """Most seconds that this lean-proxy lets a candidate run; 0: it does not say."""
 
 
 class LeanVerifyRequest(Message, frozen=True):

@@ -37,7 +37,7 @@ def make_requests(settings: LeanProcessSettings, toolchain: LeanToolchain) -> Re
     """The configured backend with a cache, which answers `lean.run`. The caller starts the backend."""
     contexts = context_modules(settings, toolchain)
     backend = make_backend(settings, contexts.toolchain, worker_options(settings))
-    return Requests(backend, OutcomeCache(settings.cache), settings.tactic_seconds, contexts)
+    return Requests(backend, OutcomeCache(settings.cache), settings.resolved_tactic_seconds(), contexts)
 
 
 @asynccontextmanager

@@ -80,7 +80,8 @@ class Requests:
             self._learn(request, result, unsettled)
             settled |= dict(zip(unsettled, result.outcomes, strict=True))
         self._count(settled, request)
-        return LeanRunReply(state=state or "", outcomes=tuple(settled[t] for t in request.tactics), elapsed=elapsed)
+        outcomes = tuple(settled[tactic] for tactic in request.tactics)
+        return LeanRunReply(state=state or "", outcomes=outcomes, elapsed=elapsed, longest=self.longest)
 
     def _without_lean(self, request: LeanRunRequest) -> dict[str, Outcome]:
         """The outcomes that `screen` or the cache gives, by tactic."""

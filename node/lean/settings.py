@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from common.limits import Megabytes, Natural, Positive, Timeout
+from common.limits import Duration, Megabytes, Natural, Positive, Timeout
 from common.machine import read_machine, sizes
 from common.settings import LeanSettings
 
@@ -23,8 +23,9 @@ class LeanProcessSettings:
     queue: Natural = 16
     """Requests that may wait for each worker. When the queue is full, further requests get `busy, retry after`."""
 
-    heartbeats: Positive = 40_000
-    """Lean's `maxHeartbeats` for a batch or a candidate: about two seconds of elaboration."""
+    heartbeats: Natural = 0
+    """Lean's `maxHeartbeats` for a candidate. 0: with pocket Lean 40,000, about two seconds of elaboration; with
+    another Lean 200,000, its own default, which proofs in Mathlib need."""
 
     memory_mb: Megabytes = 1024
     """Memory that a worker may use in addition to its header's. A candidate above it gets the outcome `memory`."""
@@ -33,8 +34,9 @@ class LeanProcessSettings:
     """Idle Lean processes that stay alive with the header that they have loaded, for later requests with it. The least
     recently used one ends first."""
 
-    tactic_seconds: Timeout = 10.0
-    """Longest timeout of a candidate in seconds, whatever a request asks for."""
+    tactic_seconds: Duration = 0.0
+    """Longest timeout of a candidate in seconds, whatever a request asks for. 0: with pocket Lean 5, with another Lean
+    25."""
 
     verifications: Natural = 0
     """Verifications that run at the same time. 0 means one for two cores."""
@@ -59,6 +61,14 @@ class LeanProcessSettings:
     def resolved_workers(self) -> int:
         """Workers on this machine. At least two, so that a slow tactic does not block all requests."""
         return self.workers or sizes(read_machine()).lean_workers
+
+    def resolved_heartbeats(self) -> int:
+        """Lean's `maxHeartbeats` for a candidate."""
+        return self.heartbeats or (40_000 if self.lean.is_pocket else 200_000)
+
+    def resolved_tactic_seconds(self) -> float:
+        """Longest timeout of a candidate in seconds."""
+        return self.tactic_seconds or (5.0 if self.lean.is_pocket else 25.0)
 
     def resolved_verifications(self) -> int:
         """Verifications that run at the same time on this machine."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from common.bus import BusError, RemoteFailure
 from common.lean import BadStatement, Outcome, OutcomeKind, ProofTree, Step, Theorem
 from common.life import timeline
+from common.limits import LONGEST
 from common.protocol import subjects
 from common.protocol.messages import (
     FailureKind,
@@ -32,6 +33,9 @@ SLOW_TACTICS = 2
 """Second part: this many tactics of a batch may reach their time limit. With more slow tactics the request is sent
 again while the proxy still works on it, and the outcomes so far are hits in the proxy's cache."""
 
+UNKNOWN_SECONDS = 10.0
+"""Time limit that is assumed for a tactic until a lean-proxy has said its own."""
+
 
 class LeanEnvironment:
     """A theorem in Lean, here or on a mesh. Requests are self-contained, so any lean-proxy can answer."""
@@ -39,11 +43,14 @@ class LeanEnvironment:
     def __init__(
         self, asking: Asking, theorem: Theorem, *, tactic_timeout: float, patience: float, messages: bool = True
     ) -> None:
-        """`tactic_timeout`: seconds for a single tactic. `patience`: seconds of retries before outcomes count as lost,
-        without broker outages. `messages`: whether failed tactics need Lean's messages."""
+        """`tactic_timeout`: seconds for a single tactic, 0: as long as the lean-proxy lets it run. `patience`: seconds
+        of retries before outcomes count as lost, without broker outages. `messages`: whether failed tactics need Lean's
+        messages."""
         self._asking = asking
         self._theorem = theorem
-        self._tactic_timeout = tactic_timeout
+        self._tactic_timeout = tactic_timeout or LONGEST
+        self._longest = UNKNOWN_SECONDS
+        """Seconds that the lean-proxies let a tactic run, as far as known."""
         self._patience = patience
         self._messages = messages
 
@@ -72,11 +79,13 @@ class LeanEnvironment:
 
     async def _ask(self, path: tuple[Step, ...], tactics: tuple[str, ...]) -> LeanRunReply:
         request = LeanRunRequest(self._theorem, path, tactics, self._tactic_timeout, self._messages)
-        timeout = TRANSPORT_SECONDS + SLOW_TACTICS * self._tactic_timeout
+        timeout = TRANSPORT_SECONDS + SLOW_TACTICS * min(self._tactic_timeout, self._longest)
         with timeline.doing("lean"):
-            return await self._asking.ask(
+            reply = await self._asking.ask(
                 subjects.LEAN_RUN, request, LeanRunReply, timeout=timeout, patience=self._patience
             )
+        self._longest = reply.longest or UNKNOWN_SECONDS
+        return reply
 
 
 def checked(outcome: Outcome) -> Outcome:

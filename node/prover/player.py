@@ -67,7 +67,7 @@ class Player:
         environment = LeanEnvironment(
             self.asking,
             attempt.theorem,
-            tactic_timeout=min(settings.tactic_seconds, attempt.tactic_seconds or settings.tactic_seconds),
+            tactic_timeout=min(filter(None, (settings.tactic_seconds, attempt.tactic_seconds)), default=0.0),
             patience=settings.lean_patience,
             messages=needs_messages(attempt.method) or attempt.keep_search or self.messages,
         )

@@ -47,8 +47,8 @@ class ProverSettings:
     leaves: Positive = 4
     """Most expansions in flight within one search; never more than an eighth of its simulations."""
 
-    tactic_seconds: Timeout = 5.0
-    """Time limit of one tactic in Lean."""
+    tactic_seconds: Duration = 0.0
+    """Time limit of one tactic in Lean; 0: that of the lean-proxy ([lean_proxy] tactic_seconds)."""
 
     lean_patience: Duration = 60.0
     """Seconds of retries with busy or absent lean-proxies before outcomes count as lost. Broker outages are not

@@ -181,7 +181,7 @@ class TheoremProver:
     async def _find(self, theorem: Theorem, budget: Budget) -> Found:
         # 1. Elaborate the statement.
         began = time.monotonic()
-        longest = self._lean.settings.tactic_seconds if self._lean else budget.seconds
+        longest = self._lean.settings.resolved_tactic_seconds() if self._lean else budget.seconds
         seconds = min(longest, max(1.0, LONGEST_TACTIC * budget.seconds))
         task = _Task(theorem, budget, seconds, self._environment(theorem, seconds, OPEN_PATIENCE))
         try:
@@ -425,7 +425,6 @@ async def local_prover(
         premises=settings.premises,
         progress=settings.progress,
         guidance=settings.guidance,
-        tactic_seconds=lean.settings.tactic_seconds,
     )
     async with LocalAttempts(
         lean, prover, models=settings.models, unknown=closing.unknown, watch=watch, note=note

@@ -70,7 +70,7 @@ class WorkerOptions:
 def worker_options(settings: LeanProcessSettings) -> WorkerOptions:
     """The worker options for these settings."""
     return WorkerOptions(
-        heartbeats=settings.heartbeats,
+        heartbeats=settings.resolved_heartbeats(),
         memory_mb=settings.memory_mb,
         start_seconds=settings.lean.header_seconds,
         loading_seconds=LOADING_SECONDS,

@@ -62,10 +62,10 @@ RECYCLE_STARTS = 100
 """A process is replaced only if it has also worked this many times as long as its start took. Starts therefore take at
 most a hundredth of the time, even with a large library."""
 
-BRIEF_SECONDS = 2.0
-"""Seconds without a report after which a brief document times out, if Lean has used half of them as CPU time. The
-heartbeats of a declaration run out in about this time. A longer silence is mostly the kernel, or a tactic that uses no
-heartbeats."""
+HEARTBEAT_SECONDS = 2.0 / 40_000
+"""Seconds in which Lean uses up one heartbeat, about. A brief document times out when this time has passed for all
+heartbeats of a declaration without a report, and Lean has used half of it as CPU time. A longer silence is mostly the
+kernel, or a tactic that uses no heartbeats."""
 
 
 class BadHeader(ValueError):
@@ -141,7 +141,8 @@ class Runner:
         # Lean reports each line that it finishes, so a candidate is stuck after its time limit without progress.
         silence, limit, work = timeout, timeout * blocks, 0.0
         if document.brief:  # Lean reports only at the end. After a timeout the plan sends a document that is not brief.
-            silence, limit, work = min(timeout, BRIEF_SECONDS), timeout, BRIEF_SECONDS / 2
+            brief_seconds = HEARTBEAT_SECONDS * self.options.heartbeats
+            silence, limit, work = min(timeout, brief_seconds), timeout, brief_seconds / 2
         try:
             diagnostics = await process.edit(document.text, silence=silence, limit=limit, work=work)
         except WorkerEnded as end:

@@ -29,3 +29,18 @@ def test_the_configured_backend_is_made_with_its_sizes(lean, kind):
         assert backend.command == ("lake", "env", "my repl") and backend.workers == 3
     if isinstance(backend, Pool | ReplBackend):
         assert (backend.options.heartbeats, backend.options.memory_mb) == (7, 99)
+
+
+@pytest.mark.parametrize(
+    ("changes", "limits"),
+    [
+        ({}, (40_000, 5.0)),
+        ({"lean": LeanSettings(project="mathlib4")}, (200_000, 25.0)),
+        ({"lean": LeanSettings(toolchain="leanprover/lean4:v4.20.0")}, (200_000, 25.0)),
+        ({"lean": LeanSettings(project="mathlib4"), "heartbeats": 7, "tactic_seconds": 0.5}, (7, 0.5)),
+    ],
+    ids=["pocket", "project", "toolchain", "set"],
+)
+def test_candidates_have_leans_own_limits_unless_lean_is_small(changes, limits):
+    settings = LeanProcessSettings(**changes)
+    assert (worker_options(settings).heartbeats, settings.resolved_tactic_seconds()) == limits

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
 
-from common.bus import Bus, BusyError
+from common.bus import Bus, BusyError, Here
 from common.lean import Branch, Outcome, OutcomeKind, Theorem
+from common.limits import LONGEST
 from common.protocol import subjects
 from common.protocol.messages import (
     Busy,
@@ -20,9 +22,11 @@ from common.protocol.messages import (
     SampledTactic,
     TacticReply,
 )
-from node.prover.environment import LeanEnvironment
+from node.prover.environment import TRANSPORT_SECONDS, UNKNOWN_SECONDS, LeanEnvironment
 from node.prover.policies.policy import BadAdvice, InferencePolicy
 from tests.node.prover.nodes import answer_tactics
+
+R = TypeVar("R", bound=Message)
 
 SAMPLES = (SampledTactic("simp", -1.0), SampledTactic("exact (", -1.0, complete=False), SampledTactic("simp", -1.0))
 
@@ -81,3 +85,27 @@ async def test_outcomes_that_contradict_themselves_are_lost(bus: Bus) -> None:
     await answer_lean(bus, lambda request: LeanRunReply(state="⊢ True", outcomes=wrong))
     outcomes = await lean(bus).run((), ["a", "b", "c"])
     assert [outcomes[tactic].kind for tactic in "abc"] == [OutcomeKind.LOST, OutcomeKind.LOST, OutcomeKind.ERROR]
+
+
+async def test_without_a_limit_of_its_own_a_prover_waits_as_long_as_the_lean_proxy_lets_tactics_run() -> None:
+    requests: list[LeanRunRequest] = []
+    waits: list[float] = []
+
+    class Recorded(Here):
+        async def ask(self, subject: str, message: Message, reply: type[R], *, timeout: float, patience: float) -> R:
+            waits.append(timeout)
+            return await super().ask(subject, message, reply, timeout=timeout, patience=patience)
+
+    async def answer(request: LeanRunRequest) -> Message:
+        requests.append(request)
+        return LeanRunReply(state="⊢ True", outcomes=(Outcome(OutcomeKind.ERROR),) * len(request.tactics), longest=40.0)
+
+    here = Recorded()
+    here.serve(subjects.LEAN_RUN, answer)
+    for limit in (0.0, 1.0):
+        environment = LeanEnvironment(here, Theorem("t", "", "True"), tactic_timeout=limit, patience=30.0)
+        for tactic in ("simp", "omega"):
+            await environment.run((), [tactic])
+    assert [request.timeout for request in requests] == [LONGEST, LONGEST, 1.0, 1.0]
+    assert waits[1] - waits[0] == 2 * (40.0 - UNKNOWN_SECONDS), "two slow tactics, each as long as the proxy says"
+    assert waits[2] == waits[3] == TRANSPORT_SECONDS + 2.0

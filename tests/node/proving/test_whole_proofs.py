@@ -66,7 +66,7 @@ async def played(
     attempt = Attempt(attempt_id="a", theorem_id=theorem.name, theorem=theorem, purpose=Purpose.EVAL, **fields)  # type: ignore[arg-type]
 
     policy = f"proofs:{file}{beside}"
-    prover = ProverSettings(policy="", leaves=1, tactic_seconds=lean.settings.tactic_seconds)
+    prover = ProverSettings(policy="", leaves=1)
     async with LocalAttempts(lean, prover) as attempts:
         await attempts.open(policy)
         return await attempts.play(msgspec.structs.replace(attempt, policy=policy, verify=True))
@@ -88,10 +88,10 @@ async def test_of_many_proofs_the_one_that_holds_as_a_whole_is_found(lean: Opene
 
 
 async def test_a_proof_that_hangs_costs_the_limits_and_no_more(tmp_path: Path) -> None:
-    settings = LeanProcessSettings(workers=1, tactic_seconds=0.3, verify_seconds=1.0, sandbox=False)
+    settings = LeanProcessSettings(workers=1, tactic_seconds=0.3, verify_seconds=4.0, sandbox=False)
     async with open_lean(settings, LeanToolchain.pocket()) as hasty:
         result = await played(hasty, tmp_path, [HANGS])
-        assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.SIMULATIONS)
+        assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.SIMULATIONS), result.message
         assert result.statistics.lean_attempts == 1
         few = await played(hasty, tmp_path, [HANGS], simulations=8, seconds=0.5)
         assert (few.outcome, few.statistics.ended) == (AttemptOutcome.UNDECIDED, Ended.SECONDS)

@@ -129,7 +129,7 @@ def make_server(
     workers = lean.resolved_workers()
     # 1. The workers. LeanTree's "processes" are sessions over them, so that there may be more sessions than workers.
     pool = Pool(toolchain, worker_options(lean), workers=workers, queue=workers * lean.queue)
-    requests = Requests(pool, OutcomeCache(lean.cache), longest=lean.tactic_seconds)
+    requests = Requests(pool, OutcomeCache(lean.cache), longest=lean.resolved_tactic_seconds())
     # 2. The sessions. Their numbers begin somewhere else at each start: a client of an earlier server does not meet the
     # session of another.
     first = secrets.randbelow(FIRST_NUMBERS) + 1

@@ -22,6 +22,9 @@ HEARTBEATS = 1_000_000
 """Lean's `maxHeartbeats` for a whole proof. It is 25 times the limit of one tactic in a search, because all tactics of
 a proof count together."""
 
+VERSION_SECONDS = 30.0
+"""Time limit of `lean --version`, which is asked once. The limit of one proof may be too short beside other work."""
+
 OPTIONS = ("--json", "-DautoImplicit=false", f"-DmaxHeartbeats={HEARTBEATS}")
 
 MANY = ("-Dlinter.all=false", "-DmaxErrors=1000000")
@@ -84,7 +87,7 @@ class FreshLean:
             [*self.toolchain.command, "--version"],
             environment=self.toolchain.environment,
             folder=folder,
-            limits=self.limits,
+            limits=replace(self.limits, seconds=VERSION_SECONDS),
             keeper=self.toolchain.keeper(),
         )
         match = re.search(r"version ([^,)\s]+)", finished.output)
