@@ -19,7 +19,7 @@ from common.lean import ProofTree
 from common.life import faults, metrics, timeline
 from common.life.metrics import ATTEMPT_BUCKETS
 from common.life.timeline import Timeline
-from common.life.waiting import Gathering
+from common.life.waiting import Gathering, wait_first
 from common.proofs import transitions_of
 from common.protocol.attempts import (
     LEARNER,
@@ -46,6 +46,9 @@ from node.learner.algorithms.algorithm import Found
 from node.learner.run import DUPLICATES, Recorded, Run, now
 
 CONSUMER = names.RESULTS_PREFIX + LEARNER
+
+MOST_VERIFIED = 3
+"""Most proofs in verification, as a multiple of the results that are handled at once."""
 
 HAND_BACK_DELAY = 5.0
 """Seconds until a result whose proof could not be verified (no lean-proxy) is redelivered."""
@@ -85,6 +88,9 @@ class Collector:
         self._training = Gathering(seconds, stopping)
         self._others = Gathering(min(seconds, EVALUATION_GATHER), stopping)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._fewer = asyncio.Event()
+        """Set when a result is done, or its proof begins or ends to be verified."""
+        run.on_judging.append(self._fewer.set)
         self._searches: KeptSearches | None = None
         self.verified = 0
         self.rejected = 0
@@ -102,12 +108,19 @@ class Collector:
                 self._searches.close()
 
     async def _take(self) -> None:
-        """Lease results up to the limit of concurrent ones. If the limit is reached, wait until one is finished."""
-        free = self._run.settings.results - len(self._tasks)
+        """Lease results up to the limit of concurrent ones. If the limit is reached, wait until one is finished.
+
+        Proofs that a lean-proxy is verifying do not count until they are MOST_VERIFIED times as many: a failed search,
+        which needs no lean-proxy, waits behind none of them.
+        """
+        results, verified = self._run.settings.results, self._run.judging.total()
+        free = min(results - (len(self._tasks) - verified), MOST_VERIFIED * results - verified)
         if free <= 0:
-            self._training.close()
-            self._others.close()
-            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+            if verified >= MOST_VERIFIED * results:
+                self._training.close()
+                self._others.close()
+            self._fewer.clear()
+            await wait_first(self._fewer, self._run.ctx.stopping)
             return
         for lease in await self._run.bus.lease(CONSUMER, (AttemptResult, ResultPart), limit=free, wait=0.5):
             task = asyncio.create_task(self._handle_leased(lease))
@@ -128,6 +141,7 @@ class Collector:
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        self._fewer.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._run.log.error("result not recorded; it will be redelivered", reason=str(error))
             self._run.ctx.fail(error)

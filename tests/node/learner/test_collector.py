@@ -321,8 +321,21 @@ async def test_results_that_no_prover_of_ours_sends_are_recorded_with_the_reason
     assert [each for each, _ in found] == [*rejected, "undecided", "error", "poisoned", "error", "error", "failed"]
 
 
+async def test_a_failed_search_waits_behind_no_proof(run: Run, bus: Bus) -> None:
+    """No lean-proxy is there, so that the proofs wait for their verdict to the end."""
+    run.settings.results = 1
+    *proved, failed = await dispatch(run, 3)
+    async with collecting(run):
+        await send(bus, *map(claim, proved), result(failed, "failed"))
+        await eventually(lambda: failed.attempt_id in outcomes(run), what="the failed search in the records")
+        assert run.judging.total() == 2
+        run.ctx.stopping.set()
+        for task in [each for each in asyncio.all_tasks() if "_handle_leased" in repr(each.get_coro())]:
+            task.cancel()
+
+
 async def test_a_deep_proof_is_verified_and_recorded(run: Run, bus: Bus, lean_proxy: object) -> None:
-    run.settings.results = 1  # which is all that is judged at once
+    run.settings.results = 1
     (attempt,) = await dispatch(run, 1)
     async with collecting(run):
         await send(bus, claim(attempt, nested(450, PROOF)))
