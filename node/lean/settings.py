@@ -30,7 +30,7 @@ class LeanProcessSettings:
     memory_mb: Megabytes = 1024
     """Memory that a worker may use in addition to its header's. A candidate above it gets the outcome `memory`."""
 
-    spares: Natural = 2
+    spares: Natural = 6
     """Idle Lean processes that stay alive with the header that they have loaded, for later requests with it. The least
     recently used one ends first."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from common.protocol.messages import LeanRunReply, LeanRunRequest
 from node.lean.backend import OutcomeCache
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.pool import Pool
+from node.lean.worker.pool import SLOW_SECONDS, Pool
 from node.lean.worker.process import WorkerOptions
 from scripts.bench.harness import Part, Results, machine
 
@@ -22,6 +23,15 @@ LIMIT = 60.0
 
 HEARTBEATS = 10_000_000
 """No candidate, and no path, reaches it."""
+
+_NAMES = "abcdef"
+
+WORK = (
+    f"∀ {' '.join(_NAMES)} : Nat, "
+    + " → ".join(f"({name} = 0 ∨ {name} = 3)" for name in _NAMES)
+    + f" → {' + '.join(_NAMES)} ≠ 100"
+)
+"""What a slow tactic tries in vain: many cases, of which Lean's server keeps nothing but the tactic."""
 
 Walk = Sequence[tuple[tuple[Step, ...], tuple[str, ...]]]
 """Expansions in their order: the path to the state, and its candidates, of which one is slow."""
@@ -35,10 +45,11 @@ def chain(name: str, steps: int) -> Theorem:
 
 
 def slow(name: str, number: int, rounds: int) -> str:
-    """The tactic of a link. Elsewhere it fails at once. `rounds`: how often it does some work that is for nothing."""
+    """The tactic of a link. Elsewhere it fails at once. `rounds`: how often it tries something that leads to nothing,
+    as tactics do that search: what they find is small, however long they take."""
     return (
         f"(replace h := {name}s{number} h; iterate {rounds} "
-        "(have w : ∀ a b c d : Nat, a + b + c + d = d + c + b + a := (by intros; omega); clear w))"
+        f"(first | (have : {WORK} := (by intros; omega); fail) | skip))"
     )
 
 
@@ -52,8 +63,9 @@ class Deep(Part):
     """Measures expansions at the ends of paths of slow tactics: Lean's processor time in units of a slow tactic's.
 
     `chain` follows a known proof: each state is expanded with the tactic that goes on and some that fail. `branches`
-    takes turns between two goals of one theorem, each with such a chain, on one worker; `shared` on several. Lean's own
-    time for the proof as a file is the same number of slow tactics, once each.
+    takes turns between two goals of one theorem, each with such a chain, on one worker; `shared` on several.
+    `replayed`: every path from the root; `kept`: from the states that Lean's processes have kept, as the pool does for
+    slow theorems.
     """
 
     steps: Positive = 10
@@ -76,12 +88,12 @@ class Deep(Part):
             ("branches", two, self._branches(rounds), 1),
             ("shared", two, self._branches(rounds), self.workers),
         ):
-            ratios = [await self._walked(theorem, walk, workers, alone) for _ in range(self.repeats)]
-            results[name] = {
-                "expansions": len(walk),
-                "tactic_times_an_expansion": round(statistics.median(ratios), 2),
-                "all": [round(ratio, 2) for ratio in ratios],
-            }
+            pairs = [
+                [await self._walked(theorem, walk, workers, alone, seconds) for seconds in (math.inf, SLOW_SECONDS)]
+                for _ in range(self.repeats)
+            ]
+            replayed, kept = (round(statistics.median(column), 2) for column in zip(*pairs, strict=True))
+            results[name] = {"expansions": len(walk), "replayed": replayed, "kept": kept, "all": pairs}
         return results | {"machine": machine()}
 
     def _two(self) -> Theorem:
@@ -110,10 +122,12 @@ class Deep(Part):
         ]
         return [expansion for pair in zip(first, second, strict=True) for expansion in pair]
 
-    async def _walked(self, theorem: Theorem, walk: Walk, workers: int, alone: float) -> float:
-        """Processor time of Lean for each expansion of a walk, in units of a slow tactic alone. Two expansions are under way at a
-        time if there are several workers."""
+    async def _walked(self, theorem: Theorem, walk: Walk, workers: int, alone: float, slow_seconds: float) -> float:
+        """Processor time of Lean for each expansion of a walk, in units of a slow tactic alone. Two expansions are
+        under way at a time if there are several workers. `slow_seconds`: of the pool; infinite: each path is replayed.
+        """
         pool = Pool(LeanToolchain.pocket(), WorkerOptions(heartbeats=HEARTBEATS), workers=workers, queue=8)
+        pool.slow_seconds = slow_seconds
         pool.start()
         requests = Requests(pool, OutcomeCache(10_000), LIMIT)
         try:
@@ -150,7 +164,7 @@ class Deep(Part):
             return _processor_seconds(pool) - began
 
         try:
-            few, many = 10, 60
+            few, many = 1, 4
             short, long = [statistics.median([await timed(rounds) for _ in range(3)]) for rounds in (few, many)]
             each = (long - short) / (many - few)
             rounds = max(1, round(self.seconds / each))

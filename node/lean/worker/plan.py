@@ -50,10 +50,12 @@ class BatchPlan:
         probe: frozenset[int] = frozenset(),
         alone: frozenset[int] = frozenset(),
         messages: bool = True,
+        resumable: bool = False,
     ) -> None:
         """`candidates`: tactics by index. `state`: the state's text, if the cache has it. `probe`: candidates that
         first get a probe, which shows whether they parse. `alone`: candidates that never share a document. `messages`:
-        whether errors need Lean's message."""
+        whether errors need Lean's message. `resumable`: Lean keeps the state after each tactic of a document, so that
+        the next document with the same steps goes on from there. That costs a third more while it keeps them."""
         self.theorem = theorem
         self.path = tuple(path)
         self.candidates = dict(candidates)
@@ -76,7 +78,8 @@ class BatchPlan:
         """Number of crashes of the process while a candidate ran alone."""
         self._failures = 0
         """Documents during which the process ended or timed out."""
-        self._brief = True
+        self.resumable = resumable
+        self._brief = not resumable
         """True while documents may be brief: until one of them times out or comes back without its echo."""
         self._terse = not messages and theorem.place is None
         """True while documents may be terse: until a report on one contradicts itself."""

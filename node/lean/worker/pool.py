@@ -13,6 +13,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from cachetools import LRUCache
+
 from common.lean import BadStatement, Theorem
 from common.machine import LEAN_SHARE, LEAN_WORKER_MB, Machine
 from node.lean.backend import BackendDown, BackendFull, BatchResult, TacticBatch, state_key
@@ -43,6 +45,12 @@ AVERAGING = 0.05
 PROBE_ABOVE = 1.0
 """Expected number of unparsable candidates in a batch above which all candidates are probed first. An unparsable
 candidate in a batch costs an edit of about 4 ms. The probe costs one edit, and 0.2 ms for each candidate."""
+
+SLOW_SECONDS = 0.1
+"""Default of `Pool.slow_seconds`."""
+
+SLOW_THEOREMS = 1000
+"""Most slow theorems that are known as such; the least recently met one is forgotten."""
 
 GARBAGE_AVERAGING = 0.02
 """Weight of a candidate in the running share of unparsable candidates: about the last 50 count."""
@@ -103,11 +111,15 @@ class Pool:
     workers: int
     queue: int
     """Most waiting requests, of all workers together."""
+    slow_seconds: float = SLOW_SECONDS
+    """CPU seconds of a request for a state below the root above which its theorem is slow."""
     garbage: float = 0.0
     """Running share of unparsable candidates."""
     _slots: list[_PoolSlot] = field(default_factory=list)
     _waiting: deque[_Job] = field(default_factory=deque)
     _spares: Spares = field(default_factory=lambda: Spares(0))
+    _slow: LRUCache[object, bool] = field(default_factory=lambda: LRUCache(SLOW_THEOREMS))
+    """Keys of theorems whose states take long to reach: Lean keeps the states of their documents."""
     _jobs: int = 0
     """Jobs given to workers so far."""
     _seconds_per_request: float = FIRST_GUESS
@@ -140,9 +152,10 @@ class Pool:
         assert runner.process is not None
         return runner.process
 
-    def limit(self, workers: int) -> None:
-        """Reduce the number of workers to at most `workers`. Call it before a second worker has started."""
-        self.workers = min(self.workers, max(1, workers))
+    def limit(self, processes: int) -> None:
+        """Have at most so many processes, spare ones included. Call it before a second worker has started."""
+        self.workers = min(self.workers, max(1, processes))
+        self._spares.most = min(self._spares.most, max(0, processes - self.workers))
         self._slots = self._slots[: self.workers]
 
     def prepare_all(self) -> None:
@@ -183,6 +196,7 @@ class Pool:
             probe=frozenset(unknown) if self.garbage * len(unknown) > PROBE_ABOVE else frozenset(),
             alone=frozenset(index for index, tactic in enumerate(batch.tactics) if lex(tactic).unusual),
             messages=batch.messages,
+            resumable=state_key(batch.theorem, ()) in self._slow,
         )
 
     async def run(self, plan: BatchPlan, *, timeout: float, warm: object) -> float:
@@ -248,7 +262,10 @@ class Pool:
         try:
             if not slot.runner.has_loaded(job.plan.theorem):
                 await self._load(slot, job)
+            cpu_before = slot.runner.cpu
             seconds = 0.0 if job.result.done() else await slot.runner.run(job.plan, timeout=job.timeout)
+            if job.plan.path and slot.runner.cpu - cpu_before > self.slow_seconds:
+                self._slow[job.warm_key] = True
         except asyncio.CancelledError:
             job.result.cancel()
             raise
@@ -279,14 +296,15 @@ class Pool:
 def choose(free: list[_PoolSlot], waiting: deque[_Job]) -> tuple[_PoolSlot, _Job]:
     """A free worker and the request that it takes.
 
-    First choice: a worker that is warm for one of the first LOOK_AHEAD requests. Otherwise the oldest request, on a
-    worker that has loaded its imports, else on a worker without a process, else on any worker. If starts are cheap, a
-    worker without a process comes first. Among equal workers, the least recently used one is taken.
+    First choice: a worker that is warm for one of the first LOOK_AHEAD requests; for a slow theorem, one whose process
+    has kept the states. Otherwise the oldest request, on a worker that has loaded its imports, else on a worker without
+    a process, else on any worker. If starts are cheap, a worker without a process comes first. Among equal workers, the
+    least recently used one is taken.
     """
     ahead = [waiting[number] for number in range(min(LOOK_AHEAD, len(waiting)))]
     for job in ahead:
         for slot in free:
-            if slot.warm_key == job.warm_key:
+            if slot.warm_key == job.warm_key and (not job.plan.resumable or slot.runner.near(job.plan)):
                 return slot, job
     oldest = waiting[0]
     loaded = [slot for slot in free if slot.runner.has_loaded(oldest.plan.theorem)]

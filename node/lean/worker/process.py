@@ -46,7 +46,7 @@ class WorkerOptions:
     """Time limit of the start with its header (importing a large library takes long)."""
     loading_seconds: float = 60.0
     """Seconds before a request that waits for a header import gets Busy. The import continues."""
-    spares: int = 2
+    spares: int = 6
     """Idle processes that stay alive with their header for later requests. The least recently used one ends first."""
     in_file: bool = False
     """True for texts of files: they run with Lean's default options, for which they were written."""
@@ -269,6 +269,8 @@ class LeanProcess:
     """Seconds that its start took, including the header."""
     worked: float = 0.0
     """Seconds that its edits took."""
+    edit_cpu: float = 0.0
+    """CPU seconds of its last edit."""
     _decoder: Decoder = field(default_factory=Decoder)
     _inbox: deque[Incoming] = field(default_factory=deque)
     _published: msgspec.Raw | None = None
@@ -326,7 +328,7 @@ class LeanProcess:
         Raises WorkerEnded. After a timeout the process still runs, and the caller must `recall` or `kill` it. In all
         other cases it has been killed.
         """
-        started = time.monotonic()
+        started, cpu_before = time.monotonic(), self.cpu_seconds()
         self.edits += 1
         document = {"uri": URI, "version": self.edits}
         self._send("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
@@ -341,6 +343,7 @@ class LeanProcess:
             raise
         finally:
             self.worked += time.monotonic() - started
+            self.edit_cpu = self.cpu_seconds() - cpu_before
 
     async def recall(self, text: str) -> bool:
         """Cancel an edit that timed out, by replacing the document with `text`.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from common.lean import Theorem
+from common.lean import Step, Theorem
+from node.lean.backend import state_key
 from node.lean.process.child import Ending
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.document import Frame, LeanDocument, Opening
@@ -17,42 +18,98 @@ from node.lean.worker.reading import echoed, parser_refused, read, suspect_at
 # --- Idle Lean processes that wait for a request with their imports, so that a library is imported only once ---------
 
 
+NEAR = 0.25
+"""Share of a path's steps that a process may have to run again for a request to go on from its states; one step always.
+Otherwise the request takes the process that was used least recently, so that several keep several parts of a search."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The states that Lean has kept of a process's last document: those of a path."""
+
+    theorem: object = None
+    """The key of a slow theorem; None: nothing is kept."""
+    path: tuple[Step, ...] = ()
+
+    def serves(self, other: Kept) -> bool:
+        """True if a request for the other path should go on from this one's states."""
+        again = len(other.path) - shared_steps(self.path, other.path)
+        return other.theorem == self.theorem and again <= max(1, NEAR * len(other.path))
+
+
+NOTHING = Kept()
+
+
+def shared_steps(one: Sequence[Step], other: Sequence[Step]) -> int:
+    """How many steps two paths have in common, from the root."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (step, its) in pairs if step != its), min(len(one), len(other)))
+
+
+@dataclass(frozen=True)
+class _Parked:
+    """An idle process, the frame of its document, and what it has kept of the document."""
+
+    process: LeanProcess
+    frame: Frame
+    kept: Kept = NOTHING
+
+
 class Spares:
     """Parked processes, shared by all workers of a pool. If there are more than `most`, the oldest ones are killed."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._parked: list[tuple[LeanProcess, Frame]] = []
-        """Processes with their frames, the least recently parked first."""
+        self.most = most
+        self._parked: list[_Parked] = []
+        """The least recently parked first."""
 
-    async def park(self, process: LeanProcess, frame: Frame) -> None:
-        """Keep a process for later. `frame`: the frame of its document."""
-        self._parked.append((process, frame))
-        for old, _ in self._drop(len(self._parked) - self._most):
-            await old.kill()
+    async def park(self, parked: _Parked) -> None:
+        """Keep a process for later."""
+        self._parked.append(parked)
+        for old in self._drop(len(self._parked) - self.most):
+            await old.process.kill()
 
-    def take(self, needed: Frame) -> tuple[LeanProcess, Frame] | None:
-        """Remove and return a process that fits a frame, with the process's own frame; None if no process fits."""
-        for index in reversed(range(len(self._parked))):
-            process, frame = self._parked[index]
-            if process.alive and frame.fits(needed):
-                return self._parked.pop(index)
-        return None
+    def take(self, needed: Frame) -> _Parked | None:
+        """Remove and return a process that fits a frame, the most recently parked one; None if no process fits."""
+        return self._pop(reversed(self._fitting(needed)))
+
+    def take_near(self, needed: Frame, wanted: Kept) -> _Parked | None:
+        """Remove and return the process from whose states a request should go on; None if there is none."""
+        near = [each for each in self._fitting(needed) if each.frame == needed and each.kept.serves(wanted)]
+        return self._pop(sorted(near, key=lambda each: -shared_steps(each.kept.path, wanted.path)))
+
+    def take_oldest(self, needed: Frame) -> _Parked | None:
+        """Remove and return the least recently parked process that fits a frame, unless there is room for another."""
+        return self._pop(self._fitting(needed)) if len(self._parked) >= self.most else None
 
     def processes(self) -> list[LeanProcess]:
         """The parked processes."""
-        return [process for process, _ in self._parked]
+        return [each.process for each in self._parked]
 
     async def stop(self) -> None:
         """Kill all parked processes."""
-        for process, _ in self._drop(len(self._parked)):
-            await process.kill()
+        for each in self._drop(len(self._parked)):
+            await each.process.kill()
 
-    def _drop(self, number: int) -> list[tuple[LeanProcess, Frame]]:
+    def _fitting(self, needed: Frame) -> list[_Parked]:
+        return [each for each in self._parked if each.process.alive and each.frame.fits(needed)]
+
+    def _pop(self, wanted: Iterable[_Parked]) -> _Parked | None:
+        first = next(iter(wanted), None)
+        if first is not None:
+            self._parked.remove(first)
+        return first
+
+    def _drop(self, number: int) -> list[_Parked]:
         """Remove and return the `number` least recently parked processes."""
         dropped = self._parked[: max(0, number)]
         self._parked = self._parked[len(dropped) :]
         return dropped
+
+
+def _wanted(plan: BatchPlan) -> Kept:
+    """The states that serve a plan, and that its documents leave."""
+    return Kept(state_key(plan.theorem, ()), plan.path) if plan.resumable else NOTHING
 
 
 RECYCLE_EDITS = 5000
@@ -95,9 +152,12 @@ class Runner:
     """Keeps its process while the runner works with another header; shared by the runners of a pool."""
     restarts: int = 0
     """Processes that crashed or were killed by a limit."""
+    cpu: float = 0.0
+    """CPU seconds of its edits."""
     _process: LeanProcess | None = None
     _frame: Frame = Frame("")  # noqa: RUF009
     """The frame that the process has elaborated."""
+    _kept: Kept = NOTHING
 
     @property
     def process(self) -> LeanProcess | None:
@@ -119,6 +179,10 @@ class Runner:
         """True when the process has loaded the imports of the theorem."""
         return self._process is not None and self._frame.fits(self.frame(theorem))
 
+    def near(self, plan: BatchPlan) -> bool:
+        """True if a request should go on from states that its process has kept."""
+        return self._kept.serves(_wanted(plan))
+
     async def load(self, theorem: Theorem) -> None:
         """Load the frame of a theorem. Raises BadHeader, WorkerEnded."""
         await self._ready(self.frame(theorem))
@@ -130,6 +194,9 @@ class Runner:
         """
         started = time.monotonic()
         frame = self.frame(plan.theorem)
+        wanted = _wanted(plan)
+        await self._choose_process(frame, wanted)
+        self._kept = wanted
         while (document := plan.document(frame)) is not None:
             await self._step(plan, document, frame, timeout)
         return time.monotonic() - started
@@ -144,7 +211,10 @@ class Runner:
             brief_seconds = HEARTBEAT_SECONDS * self.options.heartbeats
             silence, limit, work = min(timeout, brief_seconds), timeout, brief_seconds / 2
         try:
-            diagnostics = await process.edit(document.text, silence=silence, limit=limit, work=work)
+            try:
+                diagnostics = await process.edit(document.text, silence=silence, limit=limit, work=work)
+            finally:
+                self.cpu += process.edit_cpu
         except WorkerEnded as end:
             await self._recall_or_drop(process, end, frame)
             if document.brief:  # the report does not show which candidate was running
@@ -162,6 +232,7 @@ class Runner:
 
     async def _recall_or_drop(self, process: LeanProcess, end: WorkerEnded, frame: Frame) -> None:
         """After an edit without final diagnostics: keep the process if it lives and cancels the edit, else drop it."""
+        self._kept = NOTHING
         if end.ending is Ending.TIMEOUT and await process.recall(frame.opening(Opening.RECALL)):
             return
         self.restarts += 1
@@ -179,10 +250,27 @@ class Runner:
 
     async def _swap(self, frame: Frame) -> None:
         """Park the process, and take a spare process that has loaded the imports of this frame, if there is one."""
-        parked, parked_frame = self._process, self._frame
-        self._process, self._frame = self.spares.take(frame) or (None, Frame(""))
+        await self._replace_process(self.spares.take(frame))
+
+    async def _choose_process(self, frame: Frame, wanted: Kept) -> None:
+        """Go on with the process whose states are nearest to those of a request. States of another path that the own
+        process has kept are not overwritten while another process can be had."""
+        if self._process is None or not self._frame.fits(frame) or self._kept.serves(wanted):
+            return
+        near = self.spares.take_near(frame, wanted) if wanted is not NOTHING else None
+        if near is not None or (self._kept is not NOTHING and self.spares.most):
+            await self._replace_process(near or self.spares.take_oldest(frame))
+            if self._process is None:
+                await self._start(frame)  # not one that is parked, as `_ready` would
+
+    async def _replace_process(self, spare: _Parked | None) -> None:
+        """Park the process, and go on with a spare one, or without one until the next start."""
+        parked = _Parked(self._process, self._frame, self._kept) if self._process is not None else None
+        self._process, self._frame, self._kept = (
+            (spare.process, spare.frame, spare.kept) if spare is not None else (None, Frame(""), NOTHING)
+        )
         if parked is not None:
-            await self.spares.park(parked, parked_frame)
+            await self.spares.park(parked)
 
     async def _start(self, frame: Frame) -> LeanProcess:
         """Start a process with a frame. Raises BadHeader, WorkerEnded."""

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from common.lean import OutcomeKind, Theorem
+from common.lean import OutcomeKind, Step, Theorem
 from common.protocol.messages import LeanRunReply, LeanRunRequest
-from node.lean.backend import OutcomeCache
+from node.lean.backend import OutcomeCache, TacticBatch
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.plan import BatchPlan
@@ -86,3 +86,31 @@ async def test_a_candidate_that_always_kills_its_worker_has_crashed_it(pool):
     killer.cancel()
     assert plan.outcomes[0].kind is OutcomeKind.PROVED
     assert plan.outcomes[1].kind is OutcomeKind.CRASHED
+
+
+async def test_of_a_slow_theorem_each_process_keeps_a_part_of_the_search_and_none_is_missed():
+    theorem = Theorem("t", "(p q : Nat → Prop) (f : ∀ n, p n → q n)", "(p 0 → q 0) ∧ (p 1 → q 1)")
+    branches = []
+    for branch in range(2):
+        above = Step("constructor", branch, ((0,), (1,)))
+        tactics = ("intro h", "have g := f _ h", "clear h", "revert g")
+        paths = [(above, *map(Step, tactics[:depth])) for depth in range(len(tactics))]
+        branches.append(list(zip(paths, tactics, strict=True)))
+    pool = Pool(LeanToolchain.pocket(), WorkerOptions(spares=1), workers=1, queue=10, slow_seconds=0.0)
+    pool.start()
+    used: list[int] = []
+
+    try:
+        await pool.attempt(TacticBatch(theorem, (Step("skip"),), ("constructor",), 20.0))
+        for depth, pair in enumerate(zip(*branches, strict=True)):
+            for branch, (path, tactic) in enumerate(pair):
+                result = await pool.attempt(TacticBatch(theorem, path, (tactic, "exact h"), 20.0, messages=False))
+                used.append(pool.processes()[0].pid)
+                assert [each.kind for each in result.outcomes] == [OutcomeKind.GOALS, OutcomeKind.ERROR]
+                assert f"q {branch}" in result.outcomes[0].branches[0].state
+                if depth == 2 and branch == 0:
+                    pool.processes()[0].child.process.kill()
+        assert used[2] == used[4] != used[3] == used[5], used
+        assert used[6] != used[4], "the process that had kept these states was killed"
+    finally:
+        await pool.stop()
