@@ -180,6 +180,9 @@ class Asking(Protocol):
         RemoteFailure at once, OversizedMessage.
         """
 
+    async def request(self, subject: str, message: Message, reply: type[R], *, timeout: float) -> R:
+        """Send a request once. `timeout` in seconds. Raises Unanswered, BusyError, RemoteFailure, OversizedMessage."""
+
 
 class Here:
     """`Asking` within one process: a table from subjects to handlers. There is no broker, and messages are not encoded.
@@ -197,21 +200,28 @@ class Here:
     async def ask(self, subject: str, message: Message, reply: type[R], *, timeout: float, patience: float) -> R:
         """Ask the subject's handler, and again while it is busy. Raises as `Asking.ask`, and what the handler
         raises."""
-        handler = self._handlers.get(subject)
-        if handler is None:
-            raise Unanswered(f"{subject}: nothing in this process serves it")
         end = time.monotonic() + patience
         delay = RetryDelay()
         while True:
-            match await handler(message):
-                case Busy() as busy:
-                    pause = delay.after(busy.retry_after, random.random())
-                    if time.monotonic() + pause >= end:
-                        raise BusyError(busy.retry_after, busy.reason)
-                    await asyncio.sleep(pause)
-                case Failure() as failure:
-                    raise RemoteFailure(failure.reason, failure.kind)
-                case answer if isinstance(answer, reply):
-                    return answer
-                case answer:
-                    raise TypeError(f"{subject}: {type(answer).__name__} in place of {reply.__name__}")
+            try:
+                return await self.request(subject, message, reply, timeout=timeout)
+            except BusyError as busy:
+                pause = delay.after(busy.retry_after, random.random())
+                if time.monotonic() + pause >= end:
+                    raise
+            await asyncio.sleep(pause)
+
+    async def request(self, subject: str, message: Message, reply: type[R], *, timeout: float) -> R:
+        """Ask the subject's handler once."""
+        handler = self._handlers.get(subject)
+        if handler is None:
+            raise Unanswered(f"{subject}: nothing in this process serves it")
+        match await handler(message):
+            case Busy() as busy:
+                raise BusyError(busy.retry_after, busy.reason)
+            case Failure() as failure:
+                raise RemoteFailure(failure.reason, failure.kind)
+            case answer if isinstance(answer, reply):
+                return answer
+            case answer:
+                raise TypeError(f"{subject}: {type(answer).__name__} in place of {reply.__name__}")

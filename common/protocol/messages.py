@@ -184,6 +184,9 @@ class LeanRunReply(Message, frozen=True):
     """Seconds of Lean time, queueing excluded."""
     longest: Seconds = 0.0
     """Most seconds that this lean-proxy lets a candidate run; 0: it does not say."""
+    holder: Name = ""
+    """The lean-proxy to ask about this theorem next (`lean.run.at.<lean-proxy>`), because its Lean has kept states that
+    take long to reach; empty: any."""
 
 
 class LeanVerifyRequest(Message, frozen=True):

@@ -119,6 +119,11 @@ def searches_at_work(node_id: str) -> str:
     return f"search.at-work.{node_id}"
 
 
+def lean_run_at(node_id: str) -> str:
+    """Subject for tactics on a theorem of which one lean-proxy has kept states."""
+    return f"lean.run.at.{node_id}"
+
+
 def telemetry(role: str, node_id: str, kind: str) -> str:
     return f"telemetry.{role}.{node_id}.{kind}"
 
@@ -265,6 +270,16 @@ CHANNELS: tuple[Channel, ...] = (
         readers=("lean-proxy",),
         replies=(messages.LeanRunReply,),
         queue_group="lean-proxy",
+    ),
+    Channel(
+        "lean.run.at.<lean-proxy>",
+        Delivery.REQUEST,
+        (messages.LeanRunRequest,),
+        senders=("prover", "stp", "prove --url"),
+        readers=("lean-proxy",),
+        replies=(messages.LeanRunReply,),
+        notes="Served by the lean-proxy whose last reply named itself (`LeanRunReply.holder`). It answers `Busy` when "
+        "others may answer sooner; then, and when it has gone, the asker asks them all.",
     ),
     Channel(
         LEAN_VERIFY,

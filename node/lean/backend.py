@@ -67,6 +67,8 @@ class BatchResult:
     """One for each candidate, in order."""
     elapsed: float = 0.0
     """Seconds that Lean worked, without the time in the queue."""
+    kept: bool = False
+    """Whether a process has kept the state, because it takes long to reach."""
 
 
 @runtime_checkable

@@ -44,6 +44,8 @@ class Requests:
     """Longest timeout of a candidate in seconds, whatever a request asks for; the shortest is LEAST_SECONDS."""
     contexts: ContextModules | None = None
     """Compiles long texts above gaps into modules. None: workers elaborate these texts for each batch."""
+    node: str = ""
+    """The node that answers, if others may, too: askers come back to it for states that it has kept."""
     counts: Counts = field(default_factory=Counts)
     problem: str | None = None
     """Why Lean does not start; None when it does."""
@@ -63,7 +65,7 @@ class Requests:
         settled = self._without_lean(request)
         unsettled = [tactic for tactic in dict.fromkeys(request.tactics) if tactic not in settled]
         state = self.cache.state(theorem, request.path)
-        elapsed = 0.0
+        elapsed, holder = 0.0, ""
         if unsettled or state is None:
             try:
                 result = await self.backend.attempt(await self._batch(request, unsettled, state))
@@ -76,12 +78,12 @@ class Requests:
                 self.counts.failures += 1
                 return Busy(retry_after=RETRY_SECONDS, reason=self.problem)
             self.problem = None
-            state, elapsed = result.state, result.elapsed
+            state, elapsed, holder = result.state, result.elapsed, self.node if result.kept else ""
             self._learn(request, result, unsettled)
             settled |= dict(zip(unsettled, result.outcomes, strict=True))
         self._count(settled, request)
         outcomes = tuple(settled[tactic] for tactic in request.tactics)
-        return LeanRunReply(state=state or "", outcomes=outcomes, elapsed=elapsed, longest=self.longest)
+        return LeanRunReply(state or "", outcomes, elapsed, self.longest, holder)
 
     def _without_lean(self, request: LeanRunRequest) -> dict[str, Outcome]:
         """The outcomes that `screen` or the cache gives, by tactic."""

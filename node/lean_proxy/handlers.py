@@ -82,6 +82,13 @@ class Handlers:
         timeline.ran(answer.elapsed if isinstance(answer, LeanRunReply) else 0.0)
         return answer
 
+    async def run_held(self, request: LeanRunRequest) -> Message:
+        """The same for an asker who came back because of kept states. Busy if it would have to wait: others may be
+        idle, and the asker asks them all."""
+        if self._requests.backend.waiting:
+            return Busy(retry_after=RETRY_SECONDS, reason="all workers of this lean-proxy are busy")
+        return await self.run(request)
+
     async def verify(self, request: LeanVerifyRequest) -> Message:
         """Returns LeanVerifyReply, or Failure if there is no verdict. The bus signs it."""
         with self._counted():

@@ -111,6 +111,10 @@ async def answer(ctx: NodeContext, lean: ServedLean, signer: Signer | None) -> N
     await ctx.bus.serve(
         subjects.LEAN_RUN, LeanRunRequest, handlers.run, queue=QUEUE_GROUP, limit=OPEN_REQUESTS, room=lean.room
     )
+    lean.requests.node = ctx.id
+    await ctx.bus.serve(
+        subjects.lean_run_at(ctx.id), LeanRunRequest, handlers.run_held, queue=None, limit=OPEN_REQUESTS, room=lean.room
+    )
     if signer is not None:
         await check_listed(ctx, signer)
         await ctx.bus.serve(

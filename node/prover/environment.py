@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from common.bus import BusError, RemoteFailure
+from common.bus import BusError, BusyError, RemoteFailure, Unanswered
 from common.lean import BadStatement, Outcome, OutcomeKind, ProofTree, Step, Theorem
 from common.life import timeline
 from common.limits import LONGEST
@@ -51,6 +51,8 @@ class LeanEnvironment:
         self._tactic_timeout = tactic_timeout or LONGEST
         self._longest = UNKNOWN_SECONDS
         """Seconds that the lean-proxies let a tactic run, as far as known."""
+        self._holder = ""
+        """The lean-proxy that has kept states of the theorem; empty: none."""
         self._patience = patience
         self._messages = messages
 
@@ -81,11 +83,27 @@ class LeanEnvironment:
         request = LeanRunRequest(self._theorem, path, tactics, self._tactic_timeout, self._messages)
         timeout = TRANSPORT_SECONDS + SLOW_TACTICS * min(self._tactic_timeout, self._longest)
         with timeline.doing("lean"):
-            reply = await self._asking.ask(
+            reply = await self._held(request, timeout) or await self._asking.ask(
                 subjects.LEAN_RUN, request, LeanRunReply, timeout=timeout, patience=self._patience
             )
         self._longest = reply.longest or UNKNOWN_SECONDS
+        self._holder = reply.holder or self._holder
         return reply
+
+    async def _held(self, request: LeanRunRequest, timeout: float) -> LeanRunReply | None:
+        """The reply of the lean-proxy that has kept states of the theorem; None if there is none, it has gone, or
+        others may answer sooner."""
+        if not self._holder:
+            return None
+        holder = self._holder
+        try:
+            return await self._asking.request(subjects.lean_run_at(holder), request, LeanRunReply, timeout=timeout)
+        except BusyError:
+            return None
+        except Unanswered:
+            if self._holder == holder:
+                self._holder = ""
+            return None
 
 
 def checked(outcome: Outcome) -> Outcome:

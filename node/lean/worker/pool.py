@@ -181,9 +181,8 @@ class Pool:
             raise BadStatement(plan.bad_statement)
         for index in range(len(batch.tactics)):
             self.garbage += GARBAGE_AVERAGING * ((index in plan.unparsable) - self.garbage)
-        return BatchResult(
-            plan.state or "", tuple(plan.outcomes[index] for index in range(len(batch.tactics))), elapsed
-        )
+        outcomes = tuple(plan.outcomes[index] for index in range(len(batch.tactics)))
+        return BatchResult(plan.state or "", outcomes, elapsed, plan.resumable)
 
     def _plan(self, batch: TacticBatch) -> BatchPlan:
         """The plan for a batch."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import pytest
@@ -109,3 +109,34 @@ async def test_without_a_limit_of_its_own_a_prover_waits_as_long_as_the_lean_pro
     assert [request.timeout for request in requests] == [LONGEST, LONGEST, 1.0, 1.0]
     assert waits[1] - waits[0] == 2 * (40.0 - UNKNOWN_SECONDS), "two slow tactics, each as long as the proxy says"
     assert waits[2] == waits[3] == TRANSPORT_SECONDS + 2.0
+
+
+async def test_a_search_comes_back_to_the_lean_proxy_that_has_kept_its_states_while_that_can_answer(bus: Bus) -> None:
+    asked: list[str] = []
+    busy = False
+
+    def says(node: str, holder: str) -> Callable[[LeanRunRequest], Awaitable[Message]]:
+        async def answer(request: LeanRunRequest) -> Message:
+            asked.append(node)
+            if busy and node == "held":
+                return Busy(retry_after=5.0)
+            return LeanRunReply("⊢ True", (Outcome(OutcomeKind.ERROR),) * len(request.tactics), holder=holder)
+
+        return answer
+
+    await bus.serve(subjects.LEAN_RUN, LeanRunRequest, says("any", "lean-proxy-1"), queue="lean-proxy", limit=8)
+    held = subjects.lean_run_at("lean-proxy-1")
+    serving = await bus.serve(held, LeanRunRequest, says("held", "lean-proxy-1"), queue=None, limit=8)
+    environment = lean(bus)
+    for _ in range(3):
+        await environment.run((), ["simp"])
+    assert asked == ["any", "held", "held"]
+    busy = True
+    await environment.run((), ["simp"])
+    assert asked[3:] == ["held", "any"], "others may answer sooner"
+    busy = False
+    await serving.unsubscribe()
+    asked.clear()
+    for _ in range(2):
+        await environment.run((), ["simp"])
+    assert asked == ["any", "any"], "it has gone"
