@@ -217,11 +217,13 @@ class _StageRun:
         # 2. Steps, while the next batch is made beside them.
         feed = Prefetch(self._next)
         begun = time.monotonic()
+        # `gc.unfreeze` knows no owners: it would also give back what a caller in this process has frozen.
+        freezes = gc.get_freeze_count() == 0
         with self._signals():
             try:
                 for number, (made, place) in enumerate(feed):
                     self._step(made, time.perf_counter())
-                    _collect(number)
+                    _collect(number, freezes)
                     # All ranks have to end after the same step, or the others would wait for ever: they agree on it.
                     late = settings.minutes is not None and time.monotonic() - begun > settings.minutes * 60
                     ended = self._agreed(self._stop or late)
@@ -236,7 +238,8 @@ class _StageRun:
                 ) from error
             finally:
                 feed.close()
-                gc.unfreeze()
+                if freezes:
+                    gc.unfreeze()
                 gc.enable()
         # 3. A signal is no end of the stage. The time limit is.
         counted = [each for each in self.device.gather(self.loader.left_out) if isinstance(each, LeftOut)]
@@ -367,11 +370,12 @@ class _StageRun:
                 signal.signal(number, handler)
 
 
-def _collect(number: int) -> None:
+def _collect(number: int, freezes: bool) -> None:
     """Garbage collection when it suits: what is there after the first step stays for good."""
     if number == 0:
         gc.collect()
-        gc.freeze()
+        if freezes:
+            gc.freeze()
         gc.disable()
     elif number % COLLECT_EVERY == 0:
         gc.collect()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -18,7 +20,7 @@ from node.data.errors import InputError, NotFinite
 from node.model import checkpoint
 from node.model.checkpoint_folders import complete, latest
 from node.model.tokenizer import Tokenizer
-from node.training import __main__ as cli, recipe
+from node.training import __main__ as cli, recipe, stage
 from node.training.loader import PackedBatch
 from node.training.stage import STABLE, run_stage
 from node.training.trainer import Trainer
@@ -90,12 +92,17 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(
         return plain(self, batches, factor)
 
     monkeypatch.setattr(Trainer, "step", poisoned)
+    collector = Mock(get_freeze_count=lambda: 0)
+    monkeypatch.setattr(stage, "gc", collector)
     with pytest.raises(NotFinite, match=r"step 5: the loss is nan.*step-000003"):
         run_stage("sft", settings)
     assert latest(checkpoints(tmp_path)) == checkpoints(tmp_path) / "step-000003"
+    assert [name for name, *_ in collector.mock_calls] == ["collect", "freeze", "disable", "unfreeze", "enable"]
     monkeypatch.undo()
+    gc.freeze()
     run_stage("sft", settings)
     assert max(curve(tmp_path)) == 6
+    assert gc.get_freeze_count() and gc.isenabled(), "what a caller has frozen stays frozen"
 
 
 def test_what_does_not_fit_is_refused_with_the_reason(tmp_path: Path) -> None:
