@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -14,12 +12,13 @@ from data.generators import textbook
 from node.bank import bank
 from node.bank.bank import BankError
 from node.bank.benchmarks import load_benchmark
+from node.command import cli
 from node.lean.text.statement import parse_statement
 from scripts.bench.prove import LISTS
+from tests.commands import Called
 
 pytestmark = pytest.mark.generators
 
-ROOT = Path(__file__).parents[3]
 DIRECTORY = bank.BUNDLED[textbook.NAME]
 
 
@@ -49,21 +48,19 @@ def test_it_is_a_benchmark_with_one_split() -> None:
         load_benchmark("textbook:valid")
 
 
-def verdicts(*paths: Path) -> Counter[str]:
+def verdicts(called: Called, *paths: Path) -> Counter[str]:
     """The numbers of theorems that `proofmesh verify` accepts and rejects."""
-    command = [sys.executable, "-m", "node.command.cli", "verify", "--json", *map(str, paths)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), done.stderr
-    found = json.loads(done.stdout)
-    return Counter(verdict["verdict"] for verdict in found["theorems"])
+    done = called(cli.main, "verify", "--json", *paths)
+    assert done.code in (0, 1), done.err
+    return Counter(verdict["verdict"] for verdict in json.loads(done.out)["theorems"])
 
 
 @pytest.mark.lean
-def test_every_statement_about_options_is_proved() -> None:
-    assert verdicts(textbook.PROOFS / "options.lean") == {"accepted": 16}
+def test_every_statement_about_options_is_proved(called: Called) -> None:
+    assert verdicts(called, textbook.PROOFS / "options.lean") == {"accepted": 16}
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_every_statement_is_proved() -> None:
-    assert verdicts(textbook.PROOFS) == {"accepted": 200}
+def test_every_statement_is_proved(called: Called) -> None:
+    assert verdicts(called, textbook.PROOFS) == {"accepted": 200}

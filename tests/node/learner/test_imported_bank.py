@@ -26,7 +26,7 @@ LIMIT = 120.0
 PLAN = """
 [learner.plan]
 evaluate = true
-minutes = 0.07
+expansions = 80
 
 [learner.evaluation]
 statements = 3

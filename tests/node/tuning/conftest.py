@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,12 @@ def write_steps(path: Path, weights: dict[str, float] | None = None) -> Path:
     ]
     path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
     return path
+
+
+def command_of_card(model: Path) -> list[str]:
+    """The flags of the `proofmesh` command that the model's card prints."""
+    (line,) = re.findall(r"Use: `proofmesh ([^`]+)`", (model / "README.md").read_text())
+    return shlex.split(line)
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,8 @@ from node.tuning.settings import (
     OptimizerSettings,
     PlaceSettings,
 )
+from tests.node.tuning.conftest import command_of_card
+from tests.parsing import refusal_of
 
 pytestmark = pytest.mark.compute
 
@@ -112,7 +114,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(tiny, data, tmp_path, mo
 
 
 @pytest.mark.lean
-def test_lean_pays_steps_and_an_adapter_is_saved_alone(tiny, data, tmp_path):
+def test_lean_pays_steps_and_an_adapter_is_saved_alone(tiny, data, tmp_path, monkeypatch):
     lora = LoraSettings(on=True, rank=2, alpha=4)
     held_out = EvaluationSettings("pocket:test", statements=2, samples=2)
     found = run(settings(tiny, data, tmp_path / "out", reward="lean", lora=lora, beta=0.1, evaluation=held_out))
@@ -121,6 +123,7 @@ def test_lean_pays_steps_and_an_adapter_is_saved_alone(tiny, data, tmp_path):
     assert (folder / "adapter_model.safetensors").is_file()
     assert found["pass_at_1_before"] is not None and found["pass_at_1"] is not None
     assert sum(curve(tmp_path / "out", "lean/error")) > 0 and all(map(math.isfinite, curve(tmp_path / "out", "kl")))
+    assert refusal_of(command_of_card(folder), monkeypatch) == ""
 
 
 def test_steps_without_any_reward_end_the_run_and_the_last_checkpoint_stays(tiny, data, tmp_path):

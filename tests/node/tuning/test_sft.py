@@ -4,18 +4,20 @@ import json
 import math
 import resource
 import shutil
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from node.data.errors import InputError, NotFinite, TrainingError
 from node.llm.hub.loading import load
 from node.llm.settings import HubSettings
+from node.tuning import commands
 from node.tuning.base_model import base_of
 from node.tuning.carrying_out import Interrupted
 from node.tuning.run_folder import RunFolder
@@ -29,7 +31,8 @@ from node.tuning.settings import (
     SftSettings,
 )
 from node.tuning.sft import dry_run, run
-from tests.node.tuning.conftest import write_steps
+from tests.node.tuning.conftest import command_of_card, write_steps
+from tests.parsing import refusal_of
 
 pytestmark = pytest.mark.compute
 
@@ -58,7 +61,9 @@ def same(first: Path, second: Path, name: str = "model.safetensors") -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[key], other[key]) for key in one)
 
 
-def test_it_learns_its_steps_by_heart_and_can_be_asked(tiny: Path, steps: Path, tmp_path: Path) -> None:
+def test_it_learns_its_steps_by_heart_and_can_be_asked(
+    tiny: Path, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = run(settings(tiny, steps, tmp_path / "out", steps=60, rate=1e-2, batch=6))
     losses = [each["loss"] for each in curve(tmp_path / "out") if "loss" in each]
     assert losses[-1] < 0.1 < losses[0]
@@ -71,6 +76,7 @@ def test_it_learns_its_steps_by_heart_and_can_be_asked(tiny: Path, steps: Path, 
     answer = model.generate(**ids, max_new_tokens=60, do_sample=False)[0, ids["input_ids"].shape[1] :]
     assert tokenizer.decode(answer) == "cases h with\n| inl a => exact Or.inr a\n| inr b => exact Or.inl b</s>"
     assert not (tmp_path / "out" / "checkpoints").exists()
+    assert refusal_of(command_of_card(folder), monkeypatch) == ""
 
 
 def test_an_adapter_is_saved_alone_and_used_on_its_base(tiny: Path, steps: Path, tmp_path: Path) -> None:
@@ -161,8 +167,6 @@ def test_a_loss_that_is_no_number_ends_the_training(tiny: Path, steps: Path, tmp
     broken = shutil.copytree(tiny, tmp_path / "broken")
     tensors = load_file(tiny / "model.safetensors")
     tensors["model.norm.weight"].fill_(math.nan)
-    from safetensors.torch import save_file
-
     save_file(tensors, broken / "model.safetensors", {"format": "pt"})
     with pytest.raises(NotFinite, match=r"loss of step 1 is not a number; there is no checkpoint yet.*smaller --rate"):
         run(settings(broken, steps, tmp_path / "out"))
@@ -189,8 +193,6 @@ def test_a_full_disk_keeps_the_last_checkpoint(
 
 
 def test_ctrl_c_keeps_a_checkpoint(tiny: Path, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import signal
-
     completed = RunFolder.completed
 
     def interrupt(folder: RunFolder, step: int, seconds: float) -> None:
@@ -207,7 +209,7 @@ def test_ctrl_c_keeps_a_checkpoint(tiny: Path, steps: Path, tmp_path: Path, monk
 
 
 def test_held_out_theorems_are_measured_before_and_after(tiny: Path, steps: Path, tmp_path: Path) -> None:
-    found = run(settings(tiny, steps, tmp_path / "out", held_out=2, steps=20, rate=1e-2))
+    found = run(settings(tiny, steps, tmp_path / "out", held_out=2, steps=8, rate=1e-2))
     assert 0 < found["held_out_examples"] < 6 and found["examples"] + found["held_out_examples"] == 6
     assert found["held_out_loss_before"] == pytest.approx(math.log(331), abs=0.3)  # of random weights
     assert found["held_out_loss"] < found["held_out_loss_before"]
@@ -265,3 +267,23 @@ def test_a_model_from_scratch_is_made_of_its_seed_and_resumed_like_any_other(ste
 def test_a_training_has_one_beginning(tmp_path: Path, wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         replace(settings("model", tmp_path, tmp_path / "out"), **wrong).check()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--rate", "0"], "--rate: expected `float` > 0.0"),
+        (["--batch", "6", "--micro-batch", "4"], "--batch 6: must be a multiple of --micro-batch 4"),
+        (["--data", "nowhere"], "--data nowhere: no such file or folder"),
+        (["--other-template", "no-such"], "--other-template: no template `no-such`"),
+        (["--device", "gpu9"], "no such device"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_code_2(
+    tiny: Path, steps: Path, tmp_path: Path, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ["--data", str(steps), "--out", str(tmp_path / "out"), "--device", "cpu", "--keep-out", "--held-out", "0"]
+    assert commands.sft([str(tiny), *place, *more]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("proofmesh train hf-sft: ") and message in said and said.count("\n") == 1
+    assert not (tmp_path / "out").exists()

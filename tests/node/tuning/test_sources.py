@@ -8,7 +8,8 @@ import pytest
 from common.lean import Theorem
 from node.bank import bank
 from node.data.errors import InputError
-from node.data.reading import BENCHMARK, SORRY, Data, parse, read as read_source, read_all
+from node.data.reading import BENCHMARK, SORRY, Data, parse, read as read_source, read_all, read_pairs, write_pairs
+from node.data.rows import Pair
 
 
 def read(spec: str) -> Data:
@@ -133,3 +134,27 @@ def test_data_that_is_none_is_refused_with_its_place(tmp_path: Path, name: str, 
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=message):
         read_all([str(tmp_path / name)], ())
+
+
+def test_pairs_come_back_in_their_order_with_their_weights(tmp_path: Path) -> None:
+    pairs = [Pair("theorem t : 1 = 1 := by", "\n  rfl\n```", 0.25), Pair("<hard theorem>", "\ntheorem u : 2 = 2")]
+    write_pairs(tmp_path / "p.jsonl", pairs)
+    assert read_all([f"pairs:{tmp_path / 'p.jsonl'}"], ()).pairs == pairs
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '{"prompt": "a"}',
+        '{"prompt": "a", "completion": ""}',
+        '{"prompt": "a", "completion": "b", "weight": -1}',
+        "{",
+    ],
+)
+def test_a_pair_that_is_none_is_told_with_its_line(tmp_path: Path, row: str) -> None:
+    file = tmp_path / "p.jsonl"
+    file.write_text(f'{{"prompt": "a", "completion": "b"}}\n\n{row}\n')
+    with pytest.raises(InputError, match=r"p\.jsonl:3: .*two texts and a number"):
+        read_pairs(file)
+    with pytest.raises(InputError, match=r"gone\.jsonl: cannot be read \(No such file"):
+        read_pairs(tmp_path / "gone.jsonl")

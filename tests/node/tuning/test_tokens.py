@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from node.data.errors import InputError
-from node.data.rows import Proof, Step
+from node.data.rows import Pair, Proof, Step
 from node.llm import templates
 from node.llm.hub.loading import Loaded, load_shape
 from node.llm.hub.reading import Reader
@@ -13,7 +13,7 @@ from node.llm.prompts import proof_prompt, tactic_prompt
 from node.llm.settings import HubSettings
 from node.tuning.base_model import base_of
 from node.tuning.examples import Example, proof_example, step_example
-from node.tuning.sft import IGNORED, TOO_LONG, Encoder
+from node.tuning.sft import IGNORED, TOO_LONG, Encoder, as_examples
 from tests.node.tuning.test_examples import SCRIPT, STATE, THEOREM
 
 pytestmark = pytest.mark.compute  # imports transformers
@@ -71,3 +71,12 @@ def test_what_the_model_cannot_read_or_finish_is_left_out_and_counted(tiny: Path
     found = Encoder("tiny", loaded, template).encoded([step("bfs-prover-v1", "simp"), long_answer, long_state])
     assert len(found.rows) == 1 and found.left_out == {TOO_LONG: 2}
     assert Encoder("tiny", loaded, template, most=5).one(step("bfs-prover-v1", "simp")) is None
+
+
+def test_pairs_are_trained_on_to_the_letter_by_raw_templates_alone() -> None:
+    pairs = [Pair("theorem t : 1 = 1 := by", "\n  rfl\n```", 0.25), Pair("<hard theorem>", "\ntheorem u : 2 = 2")]
+    [first, second] = as_examples(templates.load("stp"), pairs)
+    assert (first.prompt.text, first.completion, first.weight) == (pairs[0].prompt, pairs[0].completion, 0.25)
+    assert second.weight == 1.0
+    with pytest.raises(InputError, match="`kimina-prover` is a conversation"):
+        as_examples(templates.load("kimina-prover"), pairs)

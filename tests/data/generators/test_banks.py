@@ -1,0 +1,178 @@
+"""What the committed banks promise, read off their files; Lean checks a sample of the proofs, and all in slow tests."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from collections import defaultdict
+from functools import cache
+
+import msgspec
+import pytest
+
+from common.lean import Theorem
+from data.generators.build import manifest_of as manifest_built
+from data.generators.families.accumulators import KINDS
+from data.generators.families.combinators import BASES, LAWS, applied, normal
+from data.generators.families.puzzles import PUZZLES as PERMUTATIONS, distances
+from data.generators.families.words import DEEP
+from data.generators.floors import MOST_BY_ANY, MOST_BY_ONE, floors, local_requests
+from data.generators.lean_check import load_truth, refused, replay
+from data.generators.normal_form import normal_form, skeleton
+from data.generators.profiles import ACCUMULATORS, COMBINATORS, POCKET, PUZZLES, WITNESS, WORDS, Profile
+from node.bank import bank
+from node.learner.choosing import banks
+
+pytestmark = pytest.mark.generators
+
+PROFILES = {each.name: each for each in (POCKET, WITNESS, WORDS, PUZZLES, ACCUMULATORS, COMBINATORS)}
+FIRST = min(PERMUTATIONS)
+each_bank = pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+
+
+@cache
+def rows_of(name: str) -> dict[str, list[bank.BankTheorem]]:
+    return {split: bank.load_statements(split, bank.BUNDLED[name]) for split in bank.SPLITS}
+
+
+def theorems(name: str) -> list[Theorem]:
+    return [row.theorem for rows in rows_of(name).values() for row in rows]
+
+
+def proofs(name: str) -> list[tuple[Theorem, str]]:
+    """What is proved (the statement or its negation), and how."""
+    truth = load_truth(bank.BUNDLED[name])
+    return [(truth[each.name].goal(each), truth[each.name].script) for each in theorems(name)]
+
+
+@each_bank
+def test_its_manifest_is_the_generators_and_a_learner_takes_it_by_name(profile: Profile) -> None:
+    directory = bank.BUNDLED[profile.name]
+    made = manifest_built(scale=1.0, seed=1, profile=profile)
+    assert bank.manifest_of(directory) == msgspec.structs.replace(made, digest=bank.digest(directory))
+    parts = banks.parts_of("", ["pocket*0.5"] * (profile is not POCKET) + [profile.name])
+    assert {part.directory for part in parts} == {bank.DIRECTORY, directory}
+
+
+@pytest.mark.parametrize(
+    ("profile", "families", "short", "least"),
+    [
+        (WORDS, set(DEEP), 4, 7),
+        (PUZZLES, set(PERMUTATIONS), 4, 8),
+        (ACCUMULATORS, set(KINDS), 9, 13),
+        (COMBINATORS, set(BASES), 9, 12),
+    ],
+    ids=["words", "puzzles", "accumulators", "combinators"],
+)
+def test_evaluated_statements_are_deep_and_those_of_the_warm_start_are_short(
+    profile: Profile, families: set[str], short: int, least: int
+) -> None:
+    """`families`: those evaluated. `short`, `least`: the longest proofs of the warm start, the shortest of test."""
+    rows = rows_of(profile.name)
+    evaluated = [*rows["valid"], *rows["test"]]
+    assert bank.manifest_of(bank.BUNDLED[profile.name]).allow
+    assert len(rows["test"]) >= 190 and {row.family for row in evaluated} == families
+    assert min(row.level for row in evaluated) == least and max(profile.warm_start.levels) == short
+    steps = load_truth(bank.BUNDLED[profile.name])
+    for row in random.Random(1).sample(evaluated, 60):
+        assert len(steps[row.theorem.name].script.splitlines()) == row.level
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["pocket", "witness", "combinators"]
+    + [pytest.param(each.name, marks=pytest.mark.slow) for each in (WORDS, PUZZLES, ACCUMULATORS)],
+)
+def test_no_shape_with_its_constants_is_in_two_splits(name: str) -> None:
+    anew = name != "witness"  # its families share no shape either
+    shapes = [{(anew and row.family, skeleton(row.theorem)) for row in rows} for rows in rows_of(name).values()]
+    for first, second in itertools.combinations(shapes, 2):
+        assert not first & second
+
+
+def test_no_statement_is_there_twice_or_evaluated_elsewhere() -> None:
+    """Of pocket and witness, up to names and the order of hypotheses."""
+    pocket, witness = (
+        {split: [normal_form(row.theorem) for row in rows] for split, rows in rows_of(name).items()}
+        for name in ("pocket", "witness")
+    )
+    for own in (pocket, witness):
+        forms = [form for of_split in own.values() for form in of_split]
+        assert len(forms) == len(set(forms))
+    assert not {*pocket["valid"], *pocket["test"]} & {form for of_split in witness.values() for form in of_split}
+
+
+def test_states_and_tactics_fit_the_demo_model() -> None:
+    rows = bank.load_transitions()
+    assert max(len(row.state) for row in rows) <= 420
+    assert max(len(row.tactic) for row in rows) <= 60
+
+
+@pytest.mark.parametrize(
+    "family", [pytest.param(name, marks=[pytest.mark.slow] * (name != FIRST)) for name in PERMUTATIONS]
+)
+def test_no_proof_of_a_puzzle_is_shorter_than_its_level(family: str) -> None:
+    left, _ = distances(family)
+    for row in rows_of("puzzles")["test"]:
+        pieces = row.theorem.conclusion.split(" = ")[0].removeprefix("P ").split()
+        assert row.family != family or left[tuple(int(piece) - 1 for piece in pieces)] == row.level
+
+
+def test_a_witness_of_combinators_is_reduced_to_what_the_laws_say() -> None:
+    assert set("".join(BASES)) <= set(LAWS)
+    assert normal(applied("S", ["K", "K", "x"])) == "x"
+    assert normal(applied("B", ["C", "T", "x", "y", "z"])) == (("z", "x"), "y")
+
+
+@pytest.mark.lean
+def test_lean_accepts_a_sample_of_the_proofs() -> None:
+    sample = []
+    for name in PROFILES:
+        assert {each.name for each in theorems(name)} == set(load_truth(bank.BUNDLED[name]))
+        found = random.Random(3).sample(proofs(name), 40 if name == "pocket" else 12)
+        sample += [(msgspec.structs.replace(goal, name=f"{name}_{goal.name}"), script) for goal, script in found]
+    assert refused(sample) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@each_bank
+def test_lean_accepts_every_proof(profile: Profile) -> None:
+    assert refused(proofs(profile.name)) == []
+
+
+async def replayed(count: int | None, workers: int) -> list[str]:
+    """The problems of replaying recorded transitions of the bank, of so many theorems or of all."""
+    goals = {goal.name: goal for goal, _ in proofs("pocket")}
+    groups = defaultdict(list)
+    for row in bank.load_transitions():
+        groups[row.theorem].append(row)
+    names = sorted(groups) if count is None else random.Random(2).sample(sorted(groups), count)
+    gate = asyncio.Semaphore(16)
+    async with local_requests(workers=workers) as requests:
+
+        async def one(name: str) -> str:
+            async with gate:
+                return await replay(requests, goals[name], groups[name])
+
+        return [problem for problem in await asyncio.gather(*map(one, names)) if problem]
+
+
+@pytest.mark.lean
+async def test_the_lean_proxy_shows_the_recorded_states_of_a_sample() -> None:
+    assert await replayed(10, workers=1) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+async def test_the_lean_proxy_shows_every_recorded_state() -> None:
+    assert await replayed(None, workers=2) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_test_split_does_not_fall_to_single_tactics() -> None:
+    shares = floors(rows_of("pocket")["test"])
+    assert shares.pop("any") <= MOST_BY_ANY
+    assert max(shares.values()) <= MOST_BY_ONE
