@@ -26,12 +26,15 @@ LIMIT = 120.0
 PLAN = """
 [learner.plan]
 evaluate = true
-expansions = 80
+minutes = 0.01
+training_steps = 10
+limit_minutes = 10
 
 [learner.evaluation]
 statements = 3
 simulations = 4
 every = 1
+share = 0.9
 beside_statements = 2
 beside_simulations = 4
 """
