@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -55,17 +57,17 @@ def sample_naively(weights: Weights, settings: EngineSettings, job: Job) -> tupl
     noise = uniforms(job.seed, job.samples, length).tolist()
     taken: set[int] = set()
     samples = []
+
+    @functools.cache  # samples of one state often begin alike
+    def logits(*drawn: int) -> Tensor:
+        states = model.hidden(torch.tensor([[*prompt, *drawn]]), prefix=torch.tensor([len(prompt)]))
+        return model.policy_logits(states[0, -1])
+
     for numbers in noise:
-        samples.append(_sample(weights, prompt, numbers, job, taken))
+        samples.append(_sample(weights, logits, numbers, job, taken))
         samples[-1].close |= job.sampling.distinct and any(sample.close for sample in samples)
     _, values = model(torch.tensor([prompt]), torch.tensor([0]), torch.tensor([len(prompt) - 1]))
     return samples, float(expected_value(values)[0])
-
-
-def _logits(weights: Weights, prompt: list[int], drawn: list[int]) -> Tensor:
-    sequence = torch.tensor([prompt + drawn])
-    states = weights.model.hidden(sequence, prefix=torch.tensor([len(prompt)]))
-    return weights.model.policy_logits(states[0, -1])
 
 
 def _shares(logits: Tensor, job: Job, taken: set[int], sample: NaiveSample) -> Tensor:
@@ -86,11 +88,14 @@ def _shares(logits: Tensor, job: Job, taken: set[int], sample: NaiveSample) -> T
     return shares
 
 
-def _sample(weights: Weights, prompt: list[int], numbers: list[float], job: Job, taken: set[int]) -> NaiveSample:
+def _sample(
+    weights: Weights, after: Callable[..., Tensor], numbers: list[float], job: Job, taken: set[int]
+) -> NaiveSample:
+    """`after`: the logits behind the prompt and these tokens."""
     sample = NaiveSample()
     ends = {EOS, *(weights.tokenizer.encode(text)[0] for text in job.sampling.stop)}
     for index, number in enumerate(numbers):
-        logits = _logits(weights, prompt, sample.tokens)
+        logits = after(*sample.tokens)
         shares = _shares(logits, job, taken, sample)
         cumulative = shares.cumsum(-1)
         drawn = number * cumulative[-1]

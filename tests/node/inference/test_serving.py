@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import math
 import os
 import sys
@@ -113,8 +114,11 @@ async def serves(bus: Bus, version: int) -> None:
         await asyncio.sleep(0.01)
 
 
+engine_of = functools.cache(lambda version: Engine(tiny_weights(version), ENGINE))
+
+
 def expected(version: int, seed: int, samples: int = 4) -> list[str]:
-    engine = Engine(tiny_weights(version), ENGINE)
+    engine = engine_of(version)
     engine.submit(Job(0, STATE, samples, seed))
     while True:
         for finished in engine.step():
@@ -276,7 +280,7 @@ async def test_a_batch_that_runs_is_parked_and_finished_after_the_pause(
     await learner.announce(1)
     async with inference(broker, run_name):
         await serves(bus, 1)
-        asked = [asyncio.create_task(ask(bus, request(seed=seed, samples=8))) for seed in range(30)]
+        asked = [asyncio.create_task(ask(bus, request(seed=seed, samples=8))) for seed in range(16)]
         # The first answer: others are in the batch, and more wait than there are slots.
         await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
         await hold(bus, PAUSE, epoch=1, seconds=30)

@@ -28,7 +28,7 @@ from common.protocol.attempts import (
 from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply, MalformedMessage, decode, encode
 from common.protocol.subjects import todo
 from common.records.database import RunDirectoryError
-from common.records.lately import Fault, Lately, cause
+from common.records.lately import Fault, Lately
 from common.records.rows import Arrival, Parts, Planned
 from common.records.searches import FailedTactic, SearchState, SearchTree, kept_rows, packed
 from common.records.store import Store
@@ -37,48 +37,50 @@ from node.learner.attempts import collector
 from node.learner.attempts.collector import Collector
 from node.learner.run import Run
 from tests.forging import forging
-from tests.node.learner.builders import planned, result, shown, theorem
-from tests.node.learner.works import PROOF, STATES, STEPS, claim, collecting, dispatch, drained, outcomes, send
+from tests.node.learner.builders import planned, result, shown
+from tests.node.learner.works import (
+    PROOF,
+    STATES,
+    STEPS,
+    check_fault,
+    claim,
+    collecting,
+    dispatch,
+    drained,
+    outcomes,
+    send,
+)
 from tests.waiting import eventually, until
 
 
-async def test_only_what_lean_accepts_is_a_proof(run: Run, bus: Bus, lean_proxy: object) -> None:
-    attempts = await dispatch(run, 6)
-    other = Theorem("t", "", "True")
+async def test_only_what_lean_accepts_is_a_proof_and_only_a_verifier_refuses_a_statement(
+    run: Run, bus: Bus, lean_proxy: object
+) -> None:
+    """A refused theorem is never attempted again, so a forged report would take it out of the run for good."""
+    *attempts, slandered = await dispatch(run, 7)
+    bad = msgspec.structs.replace(planned(9).attempt, theorem=Theorem("t", "", "True ∧ nonsense"), theorem_id="u")
+    await run.store.call(Store.dispatch, [Planned(9, bad)], 0.0)
     dishonest = (
         claim(attempts[1], ProofTree("sorry")),
         claim(attempts[2], ProofTree("exact ⟨h.2, h.1⟩", state=STATES[1])),
         claim(attempts[3], ProofTree("trivial"), theorem_id="u"),
         claim(attempts[4], ProofTree("intro h", state=STATES[0])),
     )
-    assert other.signature != theorem("t").signature
     async with collecting(run) as works:
         await send(bus, claim(attempts[0]), *dishonest, result(attempts[5], "failed"))
+        await send(bus, *(result(each, "bad-statement") for each in (slandered, bad)))
         await until(lambda: drained(bus), what="the end of the results")
         assert (works.verified, works.rejected) == (1, 4)
     found = outcomes(run)
     assert [found[attempt.attempt_id][0] for attempt in attempts] == ["proved", *["rejected"] * 4, "failed"]
     assert all(found[attempt.attempt_id][1] for attempt in attempts[1:5])
+    refusal = "a prover reported that Lean refuses the statement, and a verifier does not"
+    assert found[slandered.attempt_id] == ("error", refusal)
+    assert found[bad.attempt_id][0] == "bad-statement" and "nonsense" in found[bad.attempt_id][1]
     kept = [each.transition for each in await run.store.call(Store.examples)]
     assert kept == STEPS and len(run.replay) == 2
     assert run.matchmaker.standing("t").proved and run.matchmaker.standing("t").failures == 5
     assert (await run.store.call(Store.audit)).sound
-
-
-async def test_a_statement_is_refused_by_verifiers_and_not_by_provers(run: Run, bus: Bus, lean_proxy: object) -> None:
-    """A refused theorem is never attempted again, so a forged report would take it out of the run for good."""
-    (slandered,) = await dispatch(run, 1)
-    bad = msgspec.structs.replace(planned(9).attempt, theorem=Theorem("t", "", "True ∧ nonsense"))
-    await run.store.call(Store.dispatch, [Planned(9, bad)], 0.0)
-    async with collecting(run):
-        await send(bus, *(result(each, "bad-statement") for each in (slandered, bad)))
-        await until(lambda: drained(bus), what="the end of the results")
-    found = outcomes(run)
-    assert found[slandered.attempt_id] == (
-        "error",
-        "a prover reported that Lean refuses the statement, and a verifier does not",
-    )
-    assert found[bad.attempt_id][0] == "bad-statement" and "nonsense" in found[bad.attempt_id][1]
 
 
 async def test_inner_proofs_of_failed_searches_train_after_lean_has_verified_them_as_theorems(
@@ -162,11 +164,11 @@ async def test_the_parts_of_an_attempt_add_up_to_the_time_from_its_dispatch_to_i
     ((took,),) = database.execute("SELECT recorded - created FROM attempts JOIN results USING (attempt_id)")
     found, lately = Parts(*stored), await run.store.call(Store.lately)
     assert idle == lately.idle == 60.0 and lately.parts == found and Lately.of_values(lately.values()) is not None
-    assert cause(lately).fault is Fault.STARVED
     assert sum(stored) == pytest.approx(took, rel=0.05)
     assert found.verify_run > 0 and found.bus > 0 and (found.search, found.lean_run) == (0.001, 0.002)
     assert shown("learner_attempt_seconds_count", purpose="train") == before + 1
     assert shown("learner_attempt_part_seconds_bucket", part="lean_run", le="0.01") >= 1
+    await check_fault(run, bus, Fault.STARVED)
 
 
 def test_clocks_of_two_machines_are_compared_by_way_of_the_broker() -> None:
@@ -199,34 +201,23 @@ async def test_parts_duplicates_strangers_and_poison(run: Run, bus: Bus, lean_pr
     assert [each.transition for each in await run.store.call(Store.examples)] == STEPS
 
 
-async def test_a_collector_that_is_cancelled_hands_back_what_it_was_judging(
+async def test_a_cancelled_collector_hands_back_what_it_was_judging_and_proofs_of_training_are_checked_together(
     run: Run, bus: Bus, lean_proxy: object
 ) -> None:
     run.settings.verify_gather = 1000.0
-    attempts = await dispatch(run, 2)
+    attempts = await dispatch(run, 4)
     works = Collector(run)
     task = asyncio.create_task(works.work())
-    await send(bus, *map(claim, attempts))
-    await eventually(lambda: run.judging["train"] == 2, what="two proofs that wait")
+    await send(bus, *map(claim, attempts[:3]))
+    await eventually(lambda: run.judging["train"] == 3, what="three proofs that wait")
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert run.judging["train"] == 0 and not run.ctx.stopping.is_set() and run.ctx.crash is None
     assert outcomes(run) == {}
-    run.settings.verify_gather = 0.0
-    async with collecting(run):
-        await eventually(lambda: len(outcomes(run)) == 2, what="both proofs, delivered again")
-
-
-async def test_proofs_of_training_are_checked_together_while_other_searches_begin(
-    run: Run, bus: Bus, lean_proxy: object
-) -> None:
-    run.settings.verify_gather = 1000.0
-    attempts = await dispatch(run, 4)
     async with collecting(run) as works:
-        await send(bus, *map(claim, attempts[:3]))
-        await eventually(lambda: run.judging["train"] == 3, what="three proofs that wait")
-        await send(bus, result(attempts[3], "failed"))
+        await eventually(lambda: run.judging["train"] == 3, what="three proofs, delivered again")
+        await send(bus, result(attempts[3], "failed"))  # other searches begin meanwhile
         await eventually(lambda: len(outcomes(run)) == 1)
         works._training.close()
         await until(lambda: drained(bus), what="the end of the results")

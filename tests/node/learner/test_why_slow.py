@@ -5,22 +5,16 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from common.bus import Bus, BusSettings
 from common.life import faults
-from common.life.pulse import send_heartbeat
-from common.output.terminal import Console
-from common.output.visible import as_json
 from common.records.lately import Fault
 from common.records.store import Store
-from node.command.watch.report import verdict
-from node.command.watch.top import Look, Watched, drawn
 from node.learner.run import Run
-from tests.node.learner.works import collecting, dispatching
+from tests.node.learner.works import check_fault, collecting, dispatching
 from tests.node.prover.nodes import inference_node, run_folder, running
 from tests.waiting import until
 
@@ -30,24 +24,10 @@ PAUSE = 4.0
 """Seconds for which the learner takes no results."""
 
 
-async def looked(run: Run, bus: Bus) -> Look:
-    """What `top` shows of this learner after its next heartbeat."""
-    await bus.register(run.ctx.info())
-    watched = Watched(bus)
-    await watched.begin()
-    run.ctx.report(**(await run.store.call(Store.lately)).values())
-
-    async def told() -> bool:
-        await send_heartbeat(run.ctx)
-        return (await watched.look()).lately is not None
-
-    await until(told, what="a heartbeat")
-    return await watched.look()
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
-    [Fault.STARVED, *(pytest.param(each, marks=pytest.mark.slow) for each in (*SLOW, Fault.PAUSED, Fault.NONE))],
+    [Fault.STARVED, *SLOW, Fault.PAUSED, Fault.NONE],
 )
 async def test_top_and_report_name_what_is_slow(
     run: Run,
@@ -79,14 +59,7 @@ async def test_top_and_report_name_what_is_slow(
         wanted = 16 if starved else 2 if fault is Fault.PAUSED else 4
         await until(lambda: _recorded(run, wanted), what="records")
         # 3. Both name it.
-        assert verdict(run.directory.path, minutes=10).fault is fault
-        look = await looked(run, bus)
-        assert look.fault is fault, look.why
-        with (console := Console(width=200)).capture() as shown:
-            console.print(drawn(look))
-        for text in (look.why.partition(":")[0], "learner-", "todo-train", "Lean: run", "(slot was free)"):
-            assert text in shown.get()
-        assert as_json(asdict(look))
+        await check_fault(run, bus, fault)
 
 
 async def _unread(bus: Bus) -> bool:

@@ -8,18 +8,26 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 
 import msgspec
 
 from common.bus import Bus
 from common.lean import ProofTree
+from common.life.pulse import send_heartbeat
+from common.output.terminal import Console
+from common.output.visible import as_json
 from common.protocol.attempts import LEARNER, Attempt, AttemptResult, ResultPart, Transition
 from common.protocol.subjects import result as results_of
+from common.records.lately import Fault
 from common.records.store import Store
+from node.command.watch.report import verdict
+from node.command.watch.top import Watched, drawn
 from node.learner.attempts.collector import Collector
 from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.run import Run
 from tests.node.learner.builders import planned, result
+from tests.waiting import until
 
 STATES = ("p q : Prop\n⊢ p ∧ q → q ∧ p", "h : p ∧ q\n⊢ q ∧ p")
 
@@ -63,6 +71,28 @@ async def dispatch(run: Run, count: int, name: str = "t") -> list[Attempt]:
     plans = [planned(number, name) for number in range(1, count + 1)]
     await run.store.call(Store.dispatch, plans, 0.0)
     return [plan.attempt for plan in plans]
+
+
+async def check_fault(run: Run, bus: Bus, fault: Fault) -> None:
+    """Check that `report` and, after the learner's next heartbeat, `top` name what is slow."""
+    assert verdict(run.directory.path, minutes=10).fault is fault
+    await bus.register(run.ctx.info())
+    watched = Watched(bus)
+    await watched.begin()
+    run.ctx.report(**(await run.store.call(Store.lately)).values())
+
+    async def told() -> bool:
+        await send_heartbeat(run.ctx)
+        return (await watched.look()).lately is not None
+
+    await until(told, what="a heartbeat")
+    look = await watched.look()
+    assert look.fault is fault, look.why
+    with (console := Console(width=200)).capture() as shown:
+        console.print(drawn(look))
+    for text in (look.why.partition(":")[0], "learner-", "todo-train", "Lean: run", "(slot was free)"):
+        assert text in shown.get()
+    assert as_json(asdict(look))
 
 
 @asynccontextmanager
