@@ -1,5 +1,6 @@
 """Drawing of tokens: against shares, against enumeration of what is in a nucleus, without replacement."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -105,3 +106,20 @@ def test_wide_distributions_are_drawn_as_narrow_ones_are() -> None:
         assert torch.equal(drawn.tokens, expected)
         assert torch.allclose(drawn.policy.double(), logits.double().log_softmax(-1).gather(1, expected), atol=1e-5)
         assert torch.allclose(drawn.sampled.double(), scaled.log_softmax(-1).gather(1, expected), atol=1e-5)
+
+
+def test_noise_depends_on_seed_sample_and_position_alone() -> None:
+    noise = uniforms(7, 6, 32)
+    assert np.array_equal(noise[:3, :10], uniforms(7, 3, 10))
+    assert not np.intersect1d(noise, uniforms(8, 6, 32)).size > 3
+    assert len(np.unique(noise)) > 190, "nearly all of 192 numbers differ"
+
+
+def test_noise_is_uniform_and_uncorrelated() -> None:
+    noise = np.concatenate([uniforms(seed, 8, 32) for seed in range(400)]).astype(np.float64)
+    counts = np.histogram(noise, bins=20, range=(0, 1))[0]
+    expected = noise.size / 20
+    assert ((counts - expected) ** 2 / expected).sum() < 50  # chi-square, 19 degrees of freedom: p of about 1e-4
+    assert abs(np.corrcoef(noise[:, 0], noise[:, 1])[0, 1]) < 0.08
+    assert abs(np.corrcoef(noise[:-1].ravel(), noise[1:].ravel())[0, 1]) < 0.02
+    assert noise.min() >= 0 and noise.max() < 1

@@ -377,15 +377,22 @@ def test_weights_that_cannot_be_served_end_the_command_with_a_line(
     assert says in ended.err
 
 
+NODE = """
+import sys
+from tests.node.inference.test_serving import ENGINE, BusSettings, InferenceSettings, NodeSettings
+from node.inference.service import main
+url, run = sys.argv[1:]
+sys.exit(main(InferenceSettings(engine=ENGINE), NodeSettings(run=run, bus=BusSettings(url=url))))
+"""
+
+
 @pytest.mark.slow
 async def test_when_a_node_is_killed_with_a_batch_running_another_answers(
     broker: BusSettings, bus: Bus, run_name: str, learner: Learner
 ) -> None:
     await learner.announce(1)
     environment = os.environ | {"PROOFMESH_FAULT": "inference:batch-running#3", "PYTHONPATH": str(Path.cwd())}
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, str(Path(__file__).with_name("child.py")), broker.url, run_name, env=environment
-    )
+    child = await asyncio.create_subprocess_exec(*(sys.executable, "-c", NODE, broker.url, run_name), env=environment)
 
     async def there() -> bool:
         return bool(await bus.nodes())

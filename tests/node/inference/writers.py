@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import random
 
 from common.settings import Sampling
 from node.inference.engine.batch import FinishedJob, Job
 from node.inference.settings import EngineSettings
-from node.model.tokenizer import Tokenizer
 from node.model.weights import Weights
-from tests.node.model.tiny import TEXTS, tiny_model
+from tests.node.model.tiny import role_tokenizer, tiny_model
 
 SETTINGS = EngineSettings(slots=4, cells=8, new_tokens=8, proof_tokens=24, proof_slots=2, prompt_tokens=80)
 
 
-@functools.cache
-def tokenizer() -> Tokenizer:
-    return Tokenizer.train(TEXTS * 20, 330, roles=True)
-
-
 def writer(seed: int = 0, **changes: float) -> Weights:
     """A network that says of itself that it was trained on proofs; about every eighth token of its is an end."""
-    model = tiny_model(seed, vocab_size=tokenizer().vocab_size, **{"ends": 10.0, **changes})  # type: ignore[arg-type]
-    return Weights(model, tokenizer(), {"version": "1", "proofs": "yes"})
+    model = tiny_model(seed, vocab_size=role_tokenizer().vocab_size, **{"ends": 10.0, **changes})  # type: ignore[arg-type]
+    return Weights(model, role_tokenizer(), {"version": "1", "proofs": "yes"})
 
 
 def proof_jobs(count: int, seed: int) -> list[Job]:

@@ -29,15 +29,16 @@ from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply, Malform
 from common.protocol.subjects import todo
 from common.records.database import RunDirectoryError
 from common.records.lately import Fault, Lately
-from common.records.rows import Arrival, Parts, Planned
+from common.records.rows import Arrival, Parts, Planned, Standing, TheoremRow
 from common.records.searches import FailedTactic, SearchState, SearchTree, kept_rows, packed
 from common.records.store import Store
 from node.command.proofs import inspect
 from node.learner.attempts import collector
 from node.learner.attempts.collector import Collector
+from node.learner.choosing.matchmaker import Matchmaker, weight
 from node.learner.run import Run
 from tests.forging import forging
-from tests.node.learner.builders import planned, result, shown
+from tests.node.learner.builders import choose, planned, result, shown
 from tests.node.learner.works import (
     PROOF,
     STATES,
@@ -46,10 +47,12 @@ from tests.node.learner.works import (
     claim,
     collecting,
     dispatch,
+    dispatching,
     drained,
     outcomes,
     send,
 )
+from tests.node.prover.nodes import running
 from tests.waiting import eventually, until
 
 
@@ -351,3 +354,61 @@ def test_numbers_that_no_record_could_hold_make_a_message_malformed(changes: dic
     assert decode(encode(whole), AttemptResult) == whole
     with pytest.raises(MalformedMessage, match=r"AttemptResult: (Expected|Invalid)"):
         decode(encode(msgspec.structs.replace(whole, **changes)), AttemptResult)
+
+
+async def test_a_verified_proof_of_an_evaluation_leaves_no_trace_in_what_is_learned_from(
+    run: Run, bus: Bus, lean_proxy: object
+) -> None:
+    evaluation = await run.store.call(Store.begin_evaluation, "step-3", 1, 16, 0.0, True)
+    # Even one on a train statement, as after a change of the banks.
+    evals = [planned(number, name, "eval", evaluation) for number, name in enumerate(("v", "t", "w"), start=1)]
+    train = [planned(4, "u")]
+    await run.store.call(Store.dispatch, evals, 0.0)
+    async with collecting(run) as works:
+        await send(bus, claim(evals[0].attempt), claim(evals[1].attempt), result(evals[2].attempt, "failed"))
+        await until(lambda: drained(bus), what="the end of the results")
+        assert works.verified == 2
+        counts = await run.store.call(Store.counts)
+        assert counts["eval:proved"] == 2 and counts["proofs"] == 2 and counts["transitions"] == 0
+        assert await run.store.call(Store.examples) == [] and len(run.replay) == 0
+        assert run.matchmaker.standing("t") == Standing() and run.journal.solve_rate() == 0.0
+        assert await run.store.call(Store.standings) == {}  # what the matchmaker of the next process is told
+        # The same proof of an attempt to train does all of this.
+        await run.store.call(Store.dispatch, train, 0.0)
+        await send(bus, claim(train[0].attempt))
+        await until(lambda: drained(bus), what="the end of the results")
+    assert len(run.replay) == 2 and run.matchmaker.standing("u").proved and run.journal.solve_rate() == 1.0
+    again = Matchmaker(["t", "u"], run.settings.matchmaker, seed=1)
+    again.restore(await run.store.call(Store.standings))
+    assert again.standing("t") == Standing() and again.standing("u").proved
+    costs = await run.store.call(Store.costs)
+    assert costs["eval-beside"]["attempts"] == 3 and costs["train"]["attempts"] == 1 and "eval" not in costs
+
+
+FALSE = Theorem("f", "(n : Nat)", "n = n + 1")
+
+
+async def test_a_verified_disproof_is_recorded_learned_from_and_ends_the_theorem(
+    run: Run, bus: Bus, lean_proxy: object
+) -> None:
+    run.settings.matchmaker.disprove_chance = 1.0
+    run.data.train[:] = [TheoremRow(FALSE, "train", "nat", 1)]
+    run.matchmaker.__init__([FALSE.name], run.settings.matchmaker, 1)  # type: ignore[misc]
+    await run.store.call(Store.add_theorems, run.data.train)
+    async with collecting(run) as collects, dispatching(run) as dispatches:
+        dispatches.learning = True
+        async with running(bus):
+            await eventually(lambda: run.matchmaker.standing(FALSE.name).disproved)
+            dispatches.learning = False
+            await until(lambda: drained(bus), what="the end of the results")
+        assert collects.verified >= 1 and collects.rejected == 0
+    standing = run.matchmaker.standing(FALSE.name)
+    assert not standing.proved and weight(standing, run.settings.matchmaker) == 0.0
+    assert choose(run.matchmaker, 1) is None, "nothing is left to be tried"
+    proofs = sqlite3.connect(run.directory.database).execute("SELECT theorem_id, disproof, script FROM proofs")
+    found = proofs.fetchall()
+    assert found and all((name, disproof, bool(script)) == (FALSE.name, 1, True) for name, disproof, script in found)
+    learned = [each.transition for each in await run.store.call(Store.examples)]
+    assert learned and learned[0].state == "⊢ ¬∀ (n : Nat), n = n + 1"
+    assert len(run.replay) == len(learned)
+    assert (await run.store.call(Store.audit)).sound

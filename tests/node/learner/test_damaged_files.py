@@ -1,11 +1,14 @@
-"""A learner started on a run whose newest files are damaged goes on from those before them, and says so."""
+"""A learner started on a run whose newest files are damaged goes on from those before them, and says so; a directory
+has one owner."""
 
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import signal
 import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -13,8 +16,10 @@ import pytest
 from common.bus import Bus, BusSettings
 from common.life.process import kill_group, spawn_child
 from common.protocol.messages import WeightsState
+from common.records.database import RunDirectoryError
 from common.records.rows import WeightsRow
 from common.records.store import Store
+from node.learner.run import RunDirectory
 from node.model import checkpoint, weights
 from node.model.checkpoint import name_of_step
 from node.model.checkpoint_folders import complete
@@ -88,3 +93,35 @@ async def test_run_without_a_whole_checkpoint_is_refused(directory: Path, bus: B
     said = (directory.parent.parent / "stderr").read_text()
     assert "all checkpoints under" in said and "step-000002/model.safetensors has" in said and "Traceback" not in said
     assert len(complete(directory / "checkpoints")) == 3
+
+
+@pytest.mark.process
+def test_a_directory_has_one_owner_which_is_named_and_a_killed_one_does_not_block_the_next(tmp_path: Path) -> None:
+    ours = RunDirectory(tmp_path, "demo")
+    ours.open()
+
+    def other(say: Connection) -> None:
+        RunDirectory(tmp_path, "other").open()
+        try:
+            RunDirectory(tmp_path, "demo").open()
+        except RunDirectoryError as error:
+            say.send(str(error))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    heard, say = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=other, args=(say,))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL and f"in use by process {os.getpid()}" in heard.recv()
+    ours.close()
+    for name in ("demo", "other"):
+        again = RunDirectory(tmp_path, name)
+        again.open()
+        again.close()
+
+
+def test_a_folder_that_cannot_be_written_is_said_clearly(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file")
+    for folder in (Path("/proc/proofmesh-runs"), tmp_path / "runs"):
+        with pytest.raises(RunDirectoryError, match=r"cannot be written.*--directory"):
+            RunDirectory(folder, "demo").open()

@@ -21,12 +21,12 @@ from node.learner.trainer.worker import RankWorker, micro_batches, share
 from node.model import checkpoint, weights
 from node.model.checkpoint_folders import NO_PROOFS, PROOFS_KEY, why_no_proofs
 from node.model.config import ModelConfig
-from node.model.tokenizer import PAD, Tokenizer
+from node.model.tokenizer import PAD
 from node.training.documents import Document, Room, transition_document
 from node.training.loader import PackedBatch
 from node.training.settings import LossSettings
 from node.training.trainer import RankDevice, share_cores, started, weights_of
-from tests.node.model.tiny import TEXTS, tiny_model
+from tests.node.model.tiny import role_tokenizer, tiny_model
 
 pytestmark = pytest.mark.compute
 
@@ -68,7 +68,7 @@ def test_passes_hold_every_document_once_within_the_budget(prefix_lm: bool) -> N
 def test_what_a_network_has_learned_of_proofs_is_not_lost_in_reinforcement_learning(
     tmp_path: Path, proofs: bool
 ) -> None:
-    marks = Tokenizer.train(TEXTS * 20, 330, roles=True)
+    marks = role_tokenizer()
     config = {PROOFS_KEY: True} if proofs else {}
     model = tiny_model(vocab_size=marks.vocab_size)
     checkpoint.save(tmp_path / "step-000001", model, marks, step=1, config=config)
@@ -84,7 +84,7 @@ def test_what_a_network_has_learned_of_proofs_is_not_lost_in_reinforcement_learn
 
 
 def worker_of(folder: Path, device: RankDevice, average_steps: float = 0.0, unlikelihood: float = 0.0) -> RankWorker:
-    marks = Tokenizer.train(TEXTS * 20, 330, roles=True)
+    marks = role_tokenizer()
     checkpoint.save(folder / "step-000001", tiny_model(vocab_size=marks.vocab_size), marks, step=1)
     start = StartConfig(
         str(folder / "step-000001"), False, 1024, 0.01, 0.01, 1, LossSettings(unlikelihood=unlikelihood), average_steps

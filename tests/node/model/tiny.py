@@ -29,6 +29,12 @@ def tiny_tokenizer() -> Tokenizer:
     return Tokenizer.train(TEXTS * 20, 330)
 
 
+@functools.cache
+def role_tokenizer(size: int = 330) -> Tokenizer:
+    """One with marks of roles."""
+    return Tokenizer.train(TEXTS * 20, size, roles=True)
+
+
 def tiny_model(seed: int = 0, ends: float = 0.0, sharpness: float = 1.0, **changes: int | bool) -> Transformer:
     """`ends` is about the logit of the end token; `sharpness` scales the others."""
     shape = {"vocab_size": tiny_tokenizer().vocab_size, "depth": 2, "width": 32, "hidden": 64, "context": 160}

@@ -17,8 +17,7 @@ from node.model import checkpoint
 from node.model.checkpoint_folders import CheckpointError
 from node.play import mesh as play, serving
 from node.play.serving import ServingError, publish as serve
-from tests.node.inference.writers import tokenizer
-from tests.node.model.tiny import tiny_model
+from tests.node.model.tiny import role_tokenizer as tokenizer, tiny_model
 from tests.node.prover.nodes import inference_node
 from tests.node.stp.mesh import FALSE, SWAP, prover, proving_on, task, told
 

@@ -1,8 +1,8 @@
-"""Training on whole proofs: rows, documents, sources, and what checkpoints say of it."""
+"""Training on whole proofs and on conjectures: rows, documents, sources, and what checkpoints say of it."""
 
 from __future__ import annotations
 
-import functools
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,33 +12,30 @@ import pytest
 from common.records.readers import DATABASE
 from common.records.rows import Verdict, VerifiedProof
 from common.records.store import Store
+from node.bank import bank
 from node.bank.statements import theorem
 from node.data.errors import InputError
-from node.data.rows import BadRow, Proof, proof_of, theorem_of
+from node.data.rows import BadRow, Proof, conjecture_of, proof_of, theorem_of
 from node.data.tables import open_source, parse
 from node.model import checkpoint
 from node.model.checkpoint_folders import NO_PROOFS, NO_ROLES, why_no_proofs
-from node.model.prompt import unnamed
-from node.model.tokenizer import BOS, EOS, LEAN, TACTIC, Tokenizer
-from node.training.documents import Encoder, Room, proof_document
+from node.model.prompt import conjecture_prompt, conjecture_prompt_tokens, unnamed
+from node.model.tokenizer import BOS, EOS, LEAN, TACTIC
+from node.training.documents import Document, Encoder, Room, proof_document
 from node.training.loader import collate, pack, readers
 from node.training.settings import DataSettings
 from node.training.stage import run_stage
 from tests.node.learner.builders import FAILED, planned, result, row
-from tests.node.model.tiny import TEXTS, tiny_model, tiny_tokenizer
+from tests.node.model.tiny import role_tokenizer, tiny_model, tiny_tokenizer
+from tests.node.training.conjecturer import CONJECTURES
 from tests.node.training.small import curve, small, write_jsonl
 from tests.node.training.writer import SWAP, write_rows
 
 PROOF = "intro h\nconstructor\n· exact h.2\n· exact h.1"
 
 
-@functools.cache
-def tokenizer() -> Tokenizer:
-    return Tokenizer.train(TEXTS * 20, 400, roles=True)
-
-
 def test_the_statement_is_given_and_the_proof_is_predicted() -> None:
-    marks = tokenizer()
+    marks = role_tokenizer(400)
     document = proof_document(marks, Proof(theorem(SWAP), PROOF), 200)
     assert document is not None and document.remaining_steps is None
     prompt, answer = document.tokens[: document.prompt], document.tokens[document.prompt :]
@@ -52,7 +49,7 @@ def test_the_statement_is_given_and_the_proof_is_predicted() -> None:
 
 
 def test_a_proof_that_does_not_fit_is_left_out_and_never_cut() -> None:
-    marks = tokenizer()
+    marks = role_tokenizer(400)
     proof = Proof(theorem(SWAP), PROOF)
     whole = proof_document(marks, proof, 200)
     assert whole is not None
@@ -103,7 +100,7 @@ def test_rows_without_whole_proofs_are_refused(given: dict[str, Any], says: str)
 def test_the_banks_proofs_are_held_out_with_the_transitions_of_the_same_theorems() -> None:
     held = {}
     for kind in ("transitions", "proofs"):
-        encoder = Encoder(tokenizer(), kind, DataSettings(held_out=20), Room(4000), 0)
+        encoder = Encoder(role_tokenizer(400), kind, DataSettings(held_out=20), Room(4000), 0)
         rows = list(open_source(parse(f"{kind}:bank")).once(600))
         found = {str(each.get("theorem") or each["name"]) for each in rows if list(encoder.documents(each, "valid", 0))}
         held[kind] = found, {str(each.get("theorem") or each["name"]) for each in rows}
@@ -167,5 +164,67 @@ def test_checkpoints_say_whether_they_were_trained_on_proofs(tmp_path: Path) -> 
     assert why_no_proofs(root / "step-000003") == "", "a run that goes on"
     checkpoint.save(tmp_path / "old", tiny_model(), tiny_tokenizer(), step=1)
     assert why_no_proofs(tmp_path / "old") == NO_ROLES
-    checkpoint.save(tmp_path / "plain", tiny_model(vocab_size=tokenizer().vocab_size), tokenizer(), step=1)
+    checkpoint.save(
+        tmp_path / "plain", tiny_model(vocab_size=role_tokenizer(400).vocab_size), role_tokenizer(400), step=1
+    )
     assert why_no_proofs(tmp_path / "plain") == NO_PROOFS
+
+
+def documents(row: dict[str, Any], kind: str = "conjectures", length: int = 400, **changes: Any) -> list[Document]:
+    settings = DataSettings(**({"held_out": 0} | changes))
+    return list(Encoder(role_tokenizer(400), kind, settings, Room(length), 0).documents(row, "train", 0))
+
+
+def test_the_conjecture_is_predicted_behind_the_prompt_that_the_engine_reads() -> None:
+    marks = role_tokenizer(400)
+    for given in CONJECTURES:
+        (document,) = documents(given)
+        asked = conjecture_prompt(given["lemma"], given["statement"], given["proof"])
+        assert list(document.tokens[: document.prompt]) == conjecture_prompt_tokens(marks, asked, 1000)
+        assert document.tokens[-1] == EOS and document.remaining_steps is None
+        assert document.weight == given.get("weight", 1.0)
+    (first,) = documents(CONJECTURES[0])
+    assert marks.decode(first.tokens[first.prompt :]) == "example (v0 v1 v2 : Prop) : v0 ∧ v1 ∧ v2 → v2 ∧ v0"
+    (plain,) = documents(CONJECTURES[0], canonical_names=False)
+    assert marks.decode(plain.tokens[plain.prompt :]) == "example (p q r : Prop) : p ∧ q ∧ r → r ∧ p"
+
+
+def test_the_banks_statements_read_the_same_in_training_and_in_generation() -> None:
+    marks = role_tokenizer(400)
+    for each in bank.load_statements("train")[::97]:
+        signature = each.theorem.signature
+        given = {**CONJECTURES[0], "statement": signature, "conjecture": signature}
+        (document,) = documents(given, length=4000)
+        asked = conjecture_prompt(given["lemma"], signature, given["proof"])
+        assert list(document.tokens[: document.prompt]) == conjecture_prompt_tokens(marks, asked, 4000)
+        assert theorem(signature).signature == signature
+
+
+def test_conjectures_are_held_out_with_the_proofs_of_their_seeds() -> None:
+    for given in CONJECTURES:
+        for held_out in (2, 3, 5, 7):
+            settings = DataSettings(held_out=held_out)
+            kinds = [
+                [len(list(Encoder(role_tokenizer(400), kind, settings, Room(400), 0).documents(given, purpose, 0)))]
+                for kind in ("proofs", "conjectures")
+                for purpose in ("train", "valid")
+            ]
+            assert kinds[:2] == kinds[2:] and sorted(kinds[:2]) == [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"lemma": None}, r"no text in `lemma` of the row that has .*the empty lemma is `theorem true : True`"),
+        ({"conjecture": "", "proof": 3}, r"no text in `proof`, `conjecture` of the row .*'theorem swap"),
+        ({"conjecture": "p ∧ q"}, r"`conjecture` is none: no theorem in it: .*; it is 'p ∧ q'"),
+        ({"statement": "def f := 1"}, "`statement` is none: it defines data"),
+        ({"proof": f"{SWAP} :="}, "`proof` is none: nothing stands behind the statement"),
+        ({"weight": 0}, r"`weight` is 0 in the row of 'theorem swap .*make it a finite number above 0"),
+        ({"weight": math.nan}, "`weight` is nan"),
+        ({"weight": True}, "`weight` is True"),
+    ],
+)
+def test_rows_that_are_no_conjectures_are_refused(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadRow, match=says):
+        conjecture_of({**CONJECTURES[0], **changes})
