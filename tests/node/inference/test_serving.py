@@ -9,8 +9,8 @@ import math
 import os
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -78,6 +78,23 @@ class Learner:
 @pytest.fixture
 def learner(bus: Bus, tmp_path: Path) -> Learner:
     return Learner(bus, tmp_path)
+
+
+Serves = Callable[..., AbstractAsyncContextManager[NodeContext]]
+
+
+@pytest.fixture
+def serving(broker: BusSettings, bus: Bus, run_name: str, learner: Learner) -> Serves:
+    """An inference node of the run that serves version 1 when the block begins; its settings are the arguments."""
+
+    @asynccontextmanager
+    async def opened(**changes: object) -> AsyncIterator[NodeContext]:
+        await learner.announce(1)
+        async with inference(broker, run_name, **changes) as context:
+            await serves(bus, 1)
+            yield context
+
+    return opened
 
 
 @asynccontextmanager
@@ -158,12 +175,8 @@ SENSELESS = (
 )
 
 
-async def test_requests_that_make_no_sense_are_refused(
-    broker: BusSettings, bus: Bus, run_name: str, learner: Learner
-) -> None:
-    await learner.announce(1)
-    async with inference(broker, run_name):
-        await serves(bus, 1)
+async def test_requests_that_make_no_sense_are_refused(bus: Bus, serving: Serves) -> None:
+    async with serving():
         for message in (
             request(samples=0),
             request(samples=9),
@@ -194,14 +207,10 @@ async def test_a_pinned_version_is_served_while_it_is_listed(
         assert (await refused(bus, request(weights=1))).kind == "unknown-weights"
 
 
-async def test_new_weights_under_load_lose_no_request(
-    broker: BusSettings, bus: Bus, run_name: str, learner: Learner
-) -> None:
+async def test_new_weights_under_load_lose_no_request(bus: Bus, learner: Learner, serving: Serves) -> None:
     for version in range(1, 6):
         await learner.store(version)
-    await learner.announce(1)
-    async with inference(broker, run_name):
-        await serves(bus, 1)
+    async with serving():
         stop = asyncio.Event()
         seen: list[list[int]] = []
 
@@ -224,11 +233,9 @@ async def test_new_weights_under_load_lose_no_request(
 
 
 async def test_weights_that_are_not_what_was_announced_are_not_used(
-    broker: BusSettings, bus: Bus, run_name: str, learner: Learner
+    bus: Bus, learner: Learner, serving: Serves
 ) -> None:
-    await learner.announce(1)
-    async with inference(broker, run_name) as context:
-        await serves(bus, 1)
+    async with serving() as context:
         await learner.announce(2, digest="0" * 128)
         await eventually(lambda: "weights" in context.healthz()["problems"], what="a problem with the weights")
         assert "version 2 cannot be loaded" in context.healthz()["problems"]["weights"]
@@ -246,12 +253,8 @@ async def hold(bus: Bus, subject: str, epoch: int, seconds: float) -> PauseAckno
     return await bus.request(subject, message, PauseAcknowledged, timeout=60.0)
 
 
-async def test_a_long_pause_is_acknowledged_refuses_requests_and_ends_when_released(
-    broker: BusSettings, bus: Bus, run_name: str, learner: Learner
-) -> None:
-    await learner.announce(1)
-    async with inference(broker, run_name, pause_wait=0.05) as context:
-        await serves(bus, 1)
+async def test_a_long_pause_is_acknowledged_refuses_requests_and_ends_when_released(bus: Bus, serving: Serves) -> None:
+    async with serving(pause_wait=0.05) as context:
         acknowledged = await hold(bus, PAUSE, epoch=1, seconds=60)
         assert (acknowledged.epoch, acknowledged.node_id, acknowledged.paused) == (1, context.id, True)
         with pytest.raises(BusyError, match="paused") as caught:
@@ -261,12 +264,8 @@ async def test_a_long_pause_is_acknowledged_refuses_requests_and_ends_when_relea
         assert (await bus.request(TACTIC_REQUEST, request(), TacticReply, timeout=60.0)).weights == 1
 
 
-async def test_a_short_pause_is_waited_out_in_the_queue_and_runs_out_by_itself(
-    broker: BusSettings, bus: Bus, run_name: str, learner: Learner
-) -> None:
-    await learner.announce(1)
-    async with inference(broker, run_name):
-        await serves(bus, 1)
+async def test_a_short_pause_is_waited_out_in_the_queue_and_runs_out_by_itself(bus: Bus, serving: Serves) -> None:
+    async with serving():
         over = time.monotonic() + 0.7
         await hold(bus, PAUSE, epoch=1, seconds=0.7)
         replies = await asyncio.gather(*(ask(bus, request(seed=seed)) for seed in range(6)))
@@ -274,12 +273,8 @@ async def test_a_short_pause_is_waited_out_in_the_queue_and_runs_out_by_itself(
         assert len(replies) == 6
 
 
-async def test_a_batch_that_runs_is_parked_and_finished_after_the_pause(
-    broker: BusSettings, bus: Bus, run_name: str, learner: Learner
-) -> None:
-    await learner.announce(1)
-    async with inference(broker, run_name):
-        await serves(bus, 1)
+async def test_a_batch_that_runs_is_parked_and_finished_after_the_pause(bus: Bus, serving: Serves) -> None:
+    async with serving():
         asked = [asyncio.create_task(ask(bus, request(seed=seed, samples=8))) for seed in range(16)]
         # The first answer: others are in the batch, and more wait than there are slots.
         await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
@@ -311,12 +306,8 @@ async def test_a_node_that_joins_during_a_pause_keeps_it(
         await serves(bus, 1)
 
 
-async def test_beyond_the_queue_the_answer_is_busy(
-    broker: BusSettings, bus: Bus, run_name: str, learner: Learner
-) -> None:
-    await learner.announce(1)
-    async with inference(broker, run_name, queue=3, pause_wait=60.0):
-        await serves(bus, 1)
+async def test_beyond_the_queue_the_answer_is_busy(bus: Bus, serving: Serves) -> None:
+    async with serving(queue=3, pause_wait=60.0):
         await hold(bus, PAUSE, epoch=1, seconds=30)
         asked = [
             asyncio.create_task(bus.request(TACTIC_REQUEST, request(seed=seed), TacticReply, timeout=60.0))
@@ -333,12 +324,8 @@ async def test_beyond_the_queue_the_answer_is_busy(
 # --- ends ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_node_that_is_stopped_answers_what_it_has_taken(
-    broker: BusSettings, bus: Bus, run_name: str, learner: Learner
-) -> None:
-    await learner.announce(1)
-    async with inference(broker, run_name) as context:
-        await serves(bus, 1)
+async def test_a_node_that_is_stopped_answers_what_it_has_taken(bus: Bus, serving: Serves) -> None:
+    async with serving() as context:
         asked = [
             asyncio.create_task(bus.request(TACTIC_REQUEST, request(seed=seed, samples=8), TacticReply, timeout=60.0))
             for seed in range(20)

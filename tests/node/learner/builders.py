@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -122,7 +123,6 @@ def examples(count: int) -> list[Transition]:
 
 def write_bank(folder: Path, train: int = 24, test: int = 8) -> Path:
     """A tiny bank of real statements: identities of small numbers, and conjunctions to be swapped."""
-    folder.mkdir(parents=True, exist_ok=True)
 
     def statements(split: str, count: int, first: int) -> list[dict[str, object]]:
         return [
@@ -140,7 +140,7 @@ def write_bank(folder: Path, train: int = 24, test: int = 8) -> Path:
     splits["valid"] = [row | {"conclusion": f"True ∧ ({row['conclusion']})"} for row in statements("valid", 4, 200)]
     splits["test"] = [row | {"conclusion": f"({row['conclusion']}) ∧ True"} for row in statements("test", test, 300)]
     for split, rows in splits.items():
-        _write(folder / f"{split}.jsonl.gz", rows)
+        write_rows(folder / f"{split}.jsonl.gz", rows)
     transitions = [
         {
             "theorem": f"train_{index % train}",
@@ -152,11 +152,13 @@ def write_bank(folder: Path, train: int = 24, test: int = 8) -> Path:
         }
         for index in range(400)
     ]
-    _write(folder / "transitions.jsonl.gz", transitions)
+    write_rows(folder / "transitions.jsonl.gz", transitions)
     return folder
 
 
-def _write(path: Path, rows: list[dict[str, object]]) -> None:
+def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """A file of a bank."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(b"\n".join(msgspec.json.encode(row) for row in rows)))
 
 

@@ -21,8 +21,7 @@ from node.learner.run import Run
 from node.learner.settings import LearnerSettings
 from node.training.settings import LossSettings
 from tests.node.learner.builders import planned, transition
-from tests.node.learner.works import claim, collecting, dispatching, drained, send, taken
-from tests.waiting import until
+from tests.node.learner.works import claim, dispatching, judged, taken
 
 
 @pytest.mark.parametrize(
@@ -97,9 +96,7 @@ async def test_a_learner_records_the_weights_of_its_algorithm_and_draws_by_them(
         run.matchmaker.recorded("t", False, "failed")
     plans = [planned(1, "t"), planned(2, "u")]
     await run.store.call(Store.dispatch, plans, 0.0)
-    async with collecting(run):
-        await send(bus, *(claim(plan.attempt) for plan in plans))
-        await until(lambda: drained(bus), what="the end of the results")
+    await judged(run, bus, *(claim(plan.attempt) for plan in plans))
     recorded = await run.store.call(Store.examples)
     assert {each.weight for each in recorded[:2]} | {each.weight for each in recorded[2:]} == {2.0, 1.0}
     # Both proofs have the same steps: the first to be recorded stands in the buffer, with its weight.
@@ -134,8 +131,6 @@ async def test_an_algorithm_is_a_class_and_a_row(
     assert (attempt.theorem_id, attempt.simulations, attempt.method) == ("u", 7, "random")
     assert (attempt.samples, attempt.explore) == (3, 2)
     assert attempt.sampling is not None and attempt.sampling.temperature == 1.5
-    async with collecting(run):
-        await send(bus, claim(attempt))
-        await until(lambda: drained(bus), what="the end of the results")
+    await judged(run, bus, claim(attempt))
     recorded = await run.store.call(Store.examples)
     assert len(recorded) > len(run.replay) == sum(each.weight for each in recorded) > 0

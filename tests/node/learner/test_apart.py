@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from node.bank import bank
 from node.learner.choosing import data
 from node.learner.settings import LearnerSettings
-
-
-def write(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(gzip.compress(b"\n".join(msgspec.json.encode(row) for row in rows)))
+from tests.node.learner.builders import write_rows as write
 
 
 def statement(name: str, binders: str, conclusion: str) -> dict[str, Any]:

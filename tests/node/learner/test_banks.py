@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from common.lean import Context, Place, Theorem
@@ -18,19 +16,17 @@ from node.learner.choosing import data
 from node.learner.choosing.banks import BankPart, BanksError, load as load_banks, parse, parts_of
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
 from node.learner.settings import LearnerSettings
-from tests.node.learner.builders import choose, write_bank
+from tests.node.learner.builders import choose, write_bank, write_rows
 
 
 def write(folder: Path, **splits: list[tuple[str, str]]) -> Path:
     """A bank of (name, conclusion) without transitions."""
-    folder.mkdir()
     for split, statements in splits.items():
         rows = [
             {"name": name, "binders": "", "conclusion": conclusion, "family": folder.name, "level": 1}
             for name, conclusion in statements
         ]
-        content = b"\n".join(msgspec.json.encode(row) for row in rows)
-        (folder / f"{split}.jsonl.gz").write_bytes(gzip.compress(content))
+        write_rows(folder / f"{split}.jsonl.gz", rows)
     return folder
 
 

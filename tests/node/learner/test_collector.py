@@ -49,6 +49,7 @@ from tests.node.learner.works import (
     dispatch,
     dispatching,
     drained,
+    judged,
     outcomes,
     send,
 )
@@ -102,10 +103,9 @@ async def test_inner_proofs_of_failed_searches_train_after_lean_has_verified_the
     unclear = ProofTree("exact rfl", state="⊢ ?m.1 = 1")
     run.data.held_out.add_statement(Theorem("s", "", "True ∧ True"))
     inner = (good, false, scored, unclear)
-    async with collecting(run) as works:
-        await send(bus, *(msgspec.structs.replace(result(each, "failed"), inner=inner) for each in (asking, other)))
-        await until(lambda: drained(bus), what="the end of the results")
-        assert (works.verified, works.rejected) == (0, 0)
+    found = [msgspec.structs.replace(result(each, "failed"), inner=inner) for each in (asking, other)]
+    works = await judged(run, bus, *found)
+    assert (works.verified, works.rejected) == (0, 0)
     assert {outcome for outcome, _ in outcomes(run).values()} == {"failed"}
     kept = [each.transition for each in await run.store.call(Store.examples)]
     assert kept == [Transition(shadowed, good.tactic, 2), Transition(closing.state, closing.tactic, 1)]
@@ -120,9 +120,8 @@ async def test_a_search_is_kept_if_its_attempt_asked_for_it(
     (other,) = await dispatch(run, 1)
     root = SearchState(0, "⊢ p ∧ q", 0, 1, -2.0, 1, None, failed=(FailedTactic("rfl", "error", "no rfl"),))
     search = KeptSearch(packed([SearchTree("theorem t : p ∧ q", 1, 1, 1, (root,))]), 2.0)
-    async with collecting(run):
-        await send(bus, *(msgspec.structs.replace(result(each, "failed"), search=search) for each in (asking, other)))
-        await until(lambda: drained(bus), what="the end of the results")
+    found = [msgspec.structs.replace(result(each, "failed"), search=search) for each in (asking, other)]
+    await judged(run, bus, *found)
     folder = run.directory.path
     assert [(each.attempt_id, each.interest) for each in kept_rows(folder, 9)] == [(asking.attempt_id, 0.5)]
     for more, said in (([], "p ∧ q"), (["0"], "no rfl"), (["--json"], '"trees"')):
@@ -159,9 +158,7 @@ async def test_the_parts_of_an_attempt_add_up_to_the_time_from_its_dispatch_to_i
     parts = PlayParts(asked=lease.stored, search=0.001, lean_run=0.002, idle=60.0)
     await lease.ack()
     came = claim(plan.attempt)
-    async with collecting(run):
-        await send(bus, msgspec.structs.replace(came, statistics=AttemptStatistics(parts=parts)))
-        await until(lambda: drained(bus), what="the end of the results")
+    await judged(run, bus, msgspec.structs.replace(came, statistics=AttemptStatistics(parts=parts)))
     database = sqlite3.connect(run.directory.database)
     ((_, *stored, idle),) = database.execute("SELECT * FROM timelines")
     ((took,),) = database.execute("SELECT recorded - created FROM attempts JOIN results USING (attempt_id)")
@@ -193,12 +190,9 @@ async def test_parts_duplicates_strangers_and_poison(run: Run, bus: Bus, lean_pr
     late = claim(failed, prover_id="late")
     stranger = result(planned(99).attempt)
     poison = result(poisoned, "poisoned")
-    async with collecting(run):
-        await send(bus, parts[1], result(failed, "failed"))
-        await until(lambda: drained(bus))
-        assert set(outcomes(run)) == {failed.attempt_id}
-        await send(bus, parts[0], late, stranger, poison, parts[1])
-        await until(lambda: drained(bus))
+    await judged(run, bus, parts[1], result(failed, "failed"))
+    assert set(outcomes(run)) == {failed.attempt_id}
+    await judged(run, bus, parts[0], late, stranger, poison, parts[1])
     found = {attempt_id: outcome for attempt_id, (outcome, _) in outcomes(run).items()}
     assert found == {whole.attempt_id: "proved", failed.attempt_id: "failed", poisoned.attempt_id: "poisoned"}
     assert [each.transition for each in await run.store.call(Store.examples)] == STEPS
@@ -247,9 +241,7 @@ async def test_a_result_that_never_can_be_recorded_is_poisoned_in_the_end(
     run.settings.verify_timeout = run.settings.verify_patience = 0.05
     run.settings.max_deliveries = 3
     (attempt,) = await dispatch(run, 1)
-    async with collecting(run):
-        await send(bus, claim(attempt))
-        await until(lambda: drained(bus))
+    await judged(run, bus, claim(attempt))
     outcome, message = outcomes(run)[attempt.attempt_id]
     assert outcome == "poisoned" and "delivered 4 times" in message
 
@@ -331,9 +323,7 @@ async def test_a_failed_search_waits_behind_no_proof(run: Run, bus: Bus) -> None
 async def test_a_deep_proof_is_verified_and_recorded(run: Run, bus: Bus, lean_proxy: object) -> None:
     run.settings.results = 1
     (attempt,) = await dispatch(run, 1)
-    async with collecting(run):
-        await send(bus, claim(attempt, nested(450, PROOF)))
-        await until(lambda: drained(bus), what="the end of the results")
+    await judged(run, bus, claim(attempt, nested(450, PROOF)))
     outcome, message = outcomes(run)[attempt.attempt_id]
     assert outcome == "proved", message
 
@@ -364,19 +354,17 @@ async def test_a_verified_proof_of_an_evaluation_leaves_no_trace_in_what_is_lear
     evals = [planned(number, name, "eval", evaluation) for number, name in enumerate(("v", "t", "w"), start=1)]
     train = [planned(4, "u")]
     await run.store.call(Store.dispatch, evals, 0.0)
-    async with collecting(run) as works:
-        await send(bus, claim(evals[0].attempt), claim(evals[1].attempt), result(evals[2].attempt, "failed"))
-        await until(lambda: drained(bus), what="the end of the results")
-        assert works.verified == 2
-        counts = await run.store.call(Store.counts)
-        assert counts["eval:proved"] == 2 and counts["proofs"] == 2 and counts["transitions"] == 0
-        assert await run.store.call(Store.examples) == [] and len(run.replay) == 0
-        assert run.matchmaker.standing("t") == Standing() and run.journal.solve_rate() == 0.0
-        assert await run.store.call(Store.standings) == {}  # what the matchmaker of the next process is told
-        # The same proof of an attempt to train does all of this.
-        await run.store.call(Store.dispatch, train, 0.0)
-        await send(bus, claim(train[0].attempt))
-        await until(lambda: drained(bus), what="the end of the results")
+    scored = [*(claim(each.attempt) for each in evals[:2]), result(evals[2].attempt, "failed")]
+    works = await judged(run, bus, *scored)
+    assert works.verified == 2
+    counts = await run.store.call(Store.counts)
+    assert counts["eval:proved"] == 2 and counts["proofs"] == 2 and counts["transitions"] == 0
+    assert await run.store.call(Store.examples) == [] and len(run.replay) == 0
+    assert run.matchmaker.standing("t") == Standing() and run.journal.solve_rate() == 0.0
+    assert await run.store.call(Store.standings) == {}  # what the matchmaker of the next process is told
+    # The same proof of an attempt to train does all of this.
+    await run.store.call(Store.dispatch, train, 0.0)
+    await judged(run, bus, claim(train[0].attempt))
     assert len(run.replay) == 2 and run.matchmaker.standing("u").proved and run.journal.solve_rate() == 1.0
     again = Matchmaker(["t", "u"], run.settings.matchmaker, seed=1)
     again.restore(await run.store.call(Store.standings))

@@ -19,10 +19,13 @@ from common.protocol.messages import WeightsState
 from common.records.database import RunDirectoryError
 from common.records.rows import WeightsRow
 from common.records.store import Store
+from node.command import cli
 from node.learner.run import RunDirectory
 from node.model import checkpoint, weights
 from node.model.checkpoint import name_of_step
 from node.model.checkpoint_folders import complete
+from tests.background import RunOnBroker
+from tests.commands import Called
 from tests.files import truncate
 from tests.node.learner.builders import TINY, write_bank
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
@@ -81,17 +84,17 @@ async def test_damaged_newest_checkpoint_and_weights_give_way_to_those_before_th
     assert [path.name for path in complete(directory / "checkpoints")][-1] == "step-000005"
 
 
-async def test_run_without_a_whole_checkpoint_is_refused(directory: Path, bus: Bus, broker: BusSettings) -> None:
+def test_run_without_a_whole_checkpoint_is_refused(
+    directory: Path, mesh_run: RunOnBroker, called: Called, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for path in complete(directory / "checkpoints"):
         truncate(path / "model.safetensors")
-    learner = await start(directory, broker)
-    try:
-        async with asyncio.timeout(LIMIT):
-            assert await learner.wait() == 1
-    finally:
-        await kill_group(learner, grace=0)
-    said = (directory.parent.parent / "stderr").read_text()
-    assert "all checkpoints under" in said and "step-000002/model.safetensors has" in said and "Traceback" not in said
+    folder = directory.parent.parent
+    monkeypatch.setenv("PROOFMESH_CACHE", str(folder / "cache"))
+    place = ("--run", mesh_run.name, "--bus.url", mesh_run.bus.url, "--directory", directory.parent)
+    ended = called(cli.main, "learner", "--config", folder / "mesh.toml", *place)
+    assert ended.code == 1
+    assert "all checkpoints under" in ended.err and "step-000002/model.safetensors has" in ended.err
     assert len(complete(directory / "checkpoints")) == 3
 
 

@@ -26,6 +26,12 @@ from tests.node.learner.works import dispatching, taken
 from tests.waiting import until
 
 
+async def evaluate(run: Run, works: Dispatcher, label: str = "before", weights: int = 1) -> None:
+    """Dispatch an evaluation of the test statements `v` and `w`."""
+    evaluation = await run.store.call(Store.begin_evaluation, label, weights, 4, 0.0)
+    await works.evaluate(run.data.test, evaluation, weights, 4)
+
+
 async def test_attempts_follow_the_mesh_and_never_touch_test_statements(run: Run, bus: Bus) -> None:
     run.settings.matchmaker.disprove_chance = 0.0
     async with dispatching(run) as works:
@@ -43,10 +49,9 @@ async def test_a_paused_collection_dispatches_nothing_until_it_goes_on(run: Run,
     async with dispatching(run) as works:
         assert "no attempts to learn" in await works.pause()
         works.learning = True
-        evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 4, 0.0)
-        await works.evaluate([row("v", "test")], evaluation, weights=1, simulations=4)
-        await taken(bus, "eval", 1)  # evaluations go on; the loop has had its turn
-        assert works.dispatched == 1
+        await evaluate(run, works)
+        await taken(bus, "eval", 2)  # evaluations go on; the loop has had its turn
+        assert works.dispatched == 2
         await works.resume()
         assert len(await taken(bus, "train", 2)) == 2
 
@@ -67,12 +72,11 @@ async def test_training_attempts_explore_and_evaluations_do_not_but_all_of_them_
     run.settings.matchmaker.disprove_chance = 0.0
     run.settings.matchmaker.explore_chance = 1.0
     async with dispatching(run) as works:
-        evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 4, 0.0)
-        await works.evaluate([row("v", "test")], evaluation, weights=1, simulations=4)
-        (evaluated,) = await taken(bus, "eval", 1)
+        await evaluate(run, works)
+        evaluated, _ = await taken(bus, "eval", 2)
         run.settings.keep_searches = 0.5
         works.learning = True
-        attempts = await taken(bus, "train", 4)
+        attempts = await taken(bus, "train", 2)
     assert {attempt.explore for attempt in attempts} == {8}
     assert evaluated.explore == 0
     assert evaluated.keep_search and {attempt.keep_search for attempt in attempts} == {True, False}
@@ -113,8 +117,7 @@ async def test_evaluations_of_a_theorem_have_the_same_seed(run: Run, bus: Bus) -
     found = []
     async with dispatching(run) as works:
         for label, weights in (("before", 1), ("after", 9)):
-            evaluation = await run.store.call(Store.begin_evaluation, label, weights, 16, 0.0)
-            await works.evaluate(run.data.test, evaluation, weights, 16)
+            await evaluate(run, works, label, weights)
             found.append({attempt.theorem_id: attempt for attempt in await taken(bus, "eval", 2)})
     before, after = found
     assert before.keys() == after.keys() == {"v", "w"}
@@ -127,9 +130,8 @@ async def test_evaluations_of_a_theorem_have_the_same_seed(run: Run, bus: Bus) -
 async def test_what_is_outstanding_is_dispatched_again_with_the_same_ids_after_the_broker_lost_it(
     run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 16, 0.0)
     async with dispatching(run) as works:
-        await works.evaluate(run.data.test, evaluation, 1, 16)
+        await evaluate(run, works)
         first = await taken(bus, "eval", 2)
     await run.store.call(Store.record, result(first[0], "failed"), FAILED, 1.0)
     await streams.remove(bus)
@@ -147,9 +149,8 @@ async def test_what_is_outstanding_is_dispatched_again_with_the_same_ids_after_t
 async def test_an_attempt_that_a_prover_holds_for_ever_is_dispatched_again(
     run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 16, 0.0)
     async with dispatching(run) as works:
-        await works.evaluate(run.data.test[:2], evaluation, 1, 16)
+        await evaluate(run, works)
         (held,) = await bus.lease("todo-eval", Attempt, limit=1, wait=30)
         while not (out := await run.store.call(Store.published_first, "eval", 1)):
             await bus.backlog()  # both are published before long
@@ -168,9 +169,8 @@ async def test_attempts_that_vanish_with_their_stream_are_dispatched_again_while
     """Results of the others keep coming, so the mesh is never quiet."""
     monkeypatch.setattr(dispatcher, "LOST_AFTER", 0.2)
     keeper = StreamKeeper(run.ctx)
-    evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 4, 0.0)
     async with dispatching(run) as works:
-        await works.evaluate(run.data.test, evaluation, 1, 4)
+        await evaluate(run, works)
         await until(lambda: _waiting(bus, "todo-eval", 2))
         await api(bus._replies, f"STREAM.DELETE.{names.todo_stream(bus.run)}")
         await keeper.look()
@@ -191,9 +191,8 @@ async def test_attempts_that_the_broker_holds_are_not_dispatched_twice(
     run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dispatcher, "LOST_AFTER", 0.0)
-    evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 4, 0.0)
     async with dispatching(run) as works:
-        await works.evaluate(run.data.test, evaluation, 1, 4)
+        await evaluate(run, works)
         await until(lambda: _waiting(bus, "todo-eval", 2))
         (held,) = await bus.lease("todo-eval", Attempt, limit=1, wait=10)
         for _ in range(3):

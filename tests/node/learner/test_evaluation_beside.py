@@ -26,6 +26,7 @@ from node.learner.run import Recorded, Run
 from tests.message_values import named
 from tests.node.learner.builders import proved, result, row
 from tests.node.learner.stand_in import StandInTrainer
+from tests.node.learner.works import taken
 from tests.waiting import until
 
 FAILED = AttemptOutcome.FAILED
@@ -53,13 +54,7 @@ class World:
 
     async def taken(self, count: int, purpose: Purpose = Purpose.EVAL) -> list[Attempt]:
         """So many attempts, as provers lease them."""
-        found: list[Attempt] = []
-        async with asyncio.timeout(30):
-            while len(found) < count:
-                for lease in await self.bus.lease(f"todo-{purpose}", Attempt, limit=count - len(found), wait=0.2):
-                    found.append(lease.message)
-                    await lease.ack()
-        return found
+        return await taken(self.bus, purpose, count)
 
     async def record(self, attempt: Attempt, outcome: AttemptOutcome = AttemptOutcome.PROVED) -> None:
         """What the collector does with a result that was judged."""
@@ -88,8 +83,11 @@ def run(run: Run) -> Run:
 
 
 @asynccontextmanager
-async def process(run: Run, bus: Bus, folder: Path, step: int = 0) -> AsyncIterator[World]:
-    """A learner's process from its start; at the end it is killed."""
+async def process(run: Run, bus: Bus, folder: Path, step: int = 0, searches: int = 60) -> AsyncIterator[World]:
+    """A learner's process from its start, on a mesh with so many search slots; at the end it is killed."""
+    said = {"searches": searches}
+    prover = NodeInfo(named("prover"), role="prover", host="h", pid=1, version="0", started=0.0, capacity=said)
+    await bus.register(prover)
     await run.store.call(Store.add_theorems, run.data.scored)
     run.on_recorded.clear()
     trainer = StandInTrainer(folder)
@@ -111,21 +109,13 @@ async def process(run: Run, bus: Bus, folder: Path, step: int = 0) -> AsyncItera
             assert outcome is None or isinstance(outcome, asyncio.CancelledError), outcome
 
 
-async def slots(bus: Bus, count: int) -> None:
-    said = {"searches": count}
-    await bus.register(
-        NodeInfo(named("prover"), role="prover", host="h", pid=1, version="0", started=0.0, capacity=said)
-    )
-
-
 async def test_it_takes_its_share_of_the_slots_and_learning_the_rest(run: Run, bus: Bus, tmp_path: Path) -> None:
     run.settings.evaluation.share = 0.2
     run.settings.matchmaker.disprove_chance = 0.0
     run.data.train.extend(row(f"t{index}") for index in range(30))
     run.matchmaker.__init__([each.theorem.name for each in run.data.train], run.settings.matchmaker, 1)  # type: ignore[misc]
     await run.store.call(Store.add_theorems, run.data.train)
-    await slots(bus, 10)
-    async with process(run, bus, tmp_path) as world:
+    async with process(run, bus, tmp_path, searches=10) as world:
         attempts = await world.taken(2)
         world.dispatcher.learning = True
         assert len(await world.taken(12, Purpose.TRAIN)) == 12  # 1.5 for each of the other eight slots
@@ -144,7 +134,6 @@ async def test_when_training_is_faster_the_next_one_takes_the_newest_version(
     run: Run, bus: Bus, tmp_path: Path
 ) -> None:
     run.settings.keep_weights = 1
-    await slots(bus, 60)
     async with process(run, bus, tmp_path) as world:
         first = await world.taken(6)
         for _ in range(3):
@@ -162,7 +151,6 @@ async def test_when_training_is_faster_the_next_one_takes_the_newest_version(
 
 async def test_the_next_one_waits_for_as_many_steps_as_were_asked_for(run: Run, bus: Bus, tmp_path: Path) -> None:
     run.settings.evaluation.every = 3
-    await slots(bus, 60)
     async with process(run, bus, tmp_path) as world:
         for attempt in await world.taken(6):
             await world.record(attempt)
@@ -178,7 +166,6 @@ async def test_the_next_one_waits_for_as_many_steps_as_were_asked_for(run: Run, 
 
 async def test_the_operator_may_ask_for_one_before_it_is_due(run: Run, bus: Bus, tmp_path: Path) -> None:
     run.settings.evaluation.every = 300
-    await slots(bus, 60)
     async with process(run, bus, tmp_path) as world:
         first = await world.taken(6)
         with pytest.raises(UserError, match="step-0 is not over"):
@@ -202,7 +189,6 @@ async def test_after_a_kill_it_goes_on_where_it_was_with_the_version_that_it_had
 ) -> None:
     monkeypatch.setattr(dispatcher, "LOST_AFTER", 0.1)  # what was leased and acknowledged here is lost
     run.settings.keep_weights = 1
-    await slots(bus, 60)
     async with process(run, bus, tmp_path) as world:
         first = await world.taken(6)
         await world.record(first[0])
@@ -221,7 +207,6 @@ async def test_after_a_kill_it_goes_on_where_it_was_with_the_version_that_it_had
 
 
 async def test_a_version_that_is_gone_ends_its_evaluation_and_not_the_run(run: Run, bus: Bus, tmp_path: Path) -> None:
-    await slots(bus, 60)
     async with process(run, bus, tmp_path) as world:
         await world.taken(6)
     next(run.directory.weights.glob("weights-000001*")).unlink()
@@ -237,7 +222,6 @@ async def _begun(world: World, count: int) -> bool:
 
 
 async def test_one_that_is_unfinished_when_learning_ends_has_no_result(run: Run, bus: Bus, tmp_path: Path) -> None:
-    await slots(bus, 60)
     async with process(run, bus, tmp_path) as world:
         attempts = await world.taken(6)
         for attempt in attempts[:5]:

@@ -43,7 +43,14 @@ async def learning(run: Run, trainer: StandInTrainer) -> Learning:
     run.settings.schedule.pause = "always"
     run.settings.schedule.pause_budget = 0.5
     run.settings.schedule.checkpoint_every = 5
-    learning = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    return await begun(run, trainer)
+
+
+async def begun(run: Run, trainer: StandInTrainer, publisher: Publisher | None = None, warm_steps: int = 0) -> Learning:
+    """Learning in a process of its own, in the middle of a run."""
+    publisher = publisher or Publisher(run, trainer)
+    learning = Learning(run, PlanSettings(minutes=10.0), trainer, publisher, ComputeHolder(run))
+    learning.warm_steps = warm_steps
     await learning.restore(RL)
     return learning
 
@@ -122,54 +129,48 @@ async def test_on_a_cpu_inference_goes_on_while_the_trainer_works(
     run: Run, bus: Bus, trainer: StandInTrainer, learning: Learning
 ) -> None:
     run.settings.schedule.pause, run.settings.trainer.device = "auto", "cpu"
-    beside = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
-    await beside.restore(RL)
+    beside = await begun(run, trainer)
     await record(run, 1, 4)
     await beside.turn(RL)
     assert trainer.step_number == 3 and beside.time.worked > 0 and beside.time.paused == 0
     assert await bus.get_state(PAUSE, PauseHold) is None
 
 
-@pytest.mark.parametrize(("gpu", "paused"), [("GPU-a", True), (None, True), ("GPU-b", False), ("", False)])
-async def test_on_a_gpu_inference_pauses_where_it_computes_on_the_same_one(
+@pytest.mark.parametrize(
+    ("gpu", "budget", "paused"),
+    [
+        pytest.param("GPU-a", 0.5, True, id="the same GPU"),
+        pytest.param(None, 0.5, True, id="an unknown GPU"),
+        pytest.param("GPU-b", 0.5, False, id="another GPU"),
+        pytest.param("", 0.5, False, id="a CPU"),
+        pytest.param("GPU-a", 0.0, False, id="the same GPU, and the pauses are used up"),
+    ],
+)
+async def test_on_a_gpu_inference_pauses_where_it_computes_on_the_same_one_while_there_are_pauses_left(
     run: Run,
     bus: Bus,
     trainer: StandInTrainer,
     learning: Learning,
     monkeypatch: pytest.MonkeyPatch,
     gpu: str | None,
+    budget: float,
     paused: bool,
 ) -> None:
-    run.settings.schedule.pause, trainer.group.gpus = "auto", ("GPU-a",)
+    run.settings.schedule.pause, run.settings.schedule.pause_budget = "auto", budget
+    trainer.group.gpus = ("GPU-a",)
     info = NodeInfo(node_id=named("inference"), role="inference", host="h", pid=1, version="0", started=0.0)
     await bus.register(msgspec.structs.replace(info, facts=NetworkFacts(gpu=gpu)))
     seen: list[PauseHold] = []
     await bus.watch_state(PAUSE, PauseHold, lambda state: seen.append(state) if state else None)
-    beside = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
     monkeypatch.setattr(compute_hold, "ACK_TIMEOUT", 0.05)  # nobody acknowledges here
-    await beside.restore(RL)
+    beside = await begun(run, trainer)
     await record(run, 1, 4)
     await beside.turn(RL)
-    assert trainer.step_number == 3 and (beside.time.paused > 0) == paused
+    assert trainer.step_number == 3 and beside.time.worked > 0 and (beside.time.paused > 0) == paused
     state = await bus.get_state(PAUSE, PauseHold)
     assert (state is not None) == paused
     if paused:
         await eventually(lambda: [hold.gpus for hold in seen if hold.seconds] == [("GPU-a",)])
-
-
-async def test_a_trainer_that_has_used_up_its_pauses_works_beside_inference_on_their_gpu(
-    run: Run, bus: Bus, trainer: StandInTrainer, learning: Learning
-) -> None:
-    run.settings.schedule.pause, run.settings.schedule.pause_budget = "auto", 0.0
-    trainer.group.gpus = ("GPU-a",)
-    info = NodeInfo(node_id=named("inference"), role="inference", host="h", pid=1, version="0", started=0.0)
-    await bus.register(msgspec.structs.replace(info, facts=NetworkFacts(gpu="GPU-a")))
-    beside = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
-    await beside.restore(RL)
-    await record(run, 1, 4)
-    await beside.turn(RL)
-    assert trainer.step_number == 3 and beside.time.worked > 0 and beside.time.paused == 0
-    assert await bus.get_state(PAUSE, PauseHold) is None
 
 
 def known_theorems(run: Run, count: int = 40) -> None:
@@ -181,7 +182,7 @@ async def test_weights_that_are_worse_on_held_out_transitions_are_held_back_unti
     run: Run, bus: Bus, learning: Learning, trainer: StandInTrainer
 ) -> None:
     known_theorems(run)
-    learning = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    learning = await begun(run, trainer)
     run.settings.schedule.pause_budget = 1.0
     published = []
     for number, (before, after) in enumerate([(-1.0, -0.9), (-0.9, -2.0), (-2.0, -1.5), (-1.5, -0.8)], start=1):
@@ -200,7 +201,7 @@ async def test_a_run_ends_with_the_weights_that_act_if_the_last_ones_were_held_b
     known_theorems(run)
     publisher = Publisher(run, trainer)
     await publisher.publish()
-    learning = Learning(run, PlanSettings(minutes=10.0), trainer, publisher, ComputeHolder(run))
+    learning = await begun(run, trainer, publisher)
     await record(run, 1, 4)
     trainer.on_step = -3.0
     await learning.last_turn(RL)
@@ -214,14 +215,13 @@ async def test_a_learner_that_starts_again_measures_against_what_an_earlier_one_
     known_theorems(run)
     publisher = Publisher(run, trainer)
     run.settings.schedule.pause_budget = 1.0
-    learning = Learning(run, PlanSettings(minutes=10.0), trainer, publisher, ComputeHolder(run))
+    learning = await begun(run, trainer, publisher)
     await record(run, 1, 4)
     await learning.turn(RL)
     assert publisher.latest_step == 3
     trainer.group.step_number = 1  # a checkpoint that is older than what was published
     trainer.on_step = -3.0
-    again = Learning(run, PlanSettings(minutes=10.0), trainer, publisher, ComputeHolder(run))
-    await again.restore(RL)
+    again = await begun(run, trainer, publisher)
     await record(run, 2, 4)
     await again.turn(RL)
     assert trainer.step_number == 6 and publisher.latest_step == 3
@@ -238,9 +238,7 @@ async def test_steps_that_a_crash_has_undone_are_taken_again_and_those_of_the_wa
     await learning.turn(RL)
     assert trainer.step_number == 53
     trainer.group.step_number = 50
-    again = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
-    again.warm_steps = 50
-    await again.restore(RL)
+    again = await begun(run, trainer, warm_steps=50)
     await again.last_turn(RL)
     assert trainer.step_number == 53
 
@@ -250,7 +248,7 @@ async def test_weights_that_a_failing_trainer_brings_back_are_not_published_unme
 ) -> None:
     publisher = Publisher(run, trainer)
     await publisher.publish()
-    learning = Learning(run, PlanSettings(minutes=10.0), trainer, publisher, ComputeHolder(run))
+    learning = await begun(run, trainer, publisher)
     await record(run, 1, 4)
     trainer.back_to = 1
     await learning.turn(RL)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sqlite3
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -55,6 +54,14 @@ async def collecting(run: Run) -> AsyncIterator[Collector]:
 async def send(bus: Bus, *results: AttemptResult | ResultPart) -> None:
     for each in results:
         await bus.publish_durable(results_of(LEARNER), each, message_id=secrets.token_hex(8))
+
+
+async def judged(run: Run, bus: Bus, *results: AttemptResult | ResultPart) -> Collector:
+    """A collector that has taken these results, and whatever the broker held, and has ended."""
+    async with collecting(run) as works:
+        await send(bus, *results)
+        await until(lambda: drained(bus), what="the end of the results")
+    return works
 
 
 async def drained(bus: Bus) -> bool:
@@ -107,9 +114,9 @@ async def dispatching(run: Run) -> AsyncIterator[Dispatcher]:
 async def taken(bus: Bus, purpose: str, count: int) -> list[Attempt]:
     """So many attempts, leased and acknowledged."""
     found: list[Attempt] = []
-    deadline = time.monotonic() + 10
-    while len(found) < count and time.monotonic() < deadline:
-        for lease in await bus.lease(f"todo-{purpose}", Attempt, limit=count, wait=0.2):
-            found.append(lease.message)
-            await lease.ack()
+    async with asyncio.timeout(30):
+        while len(found) < count:
+            for lease in await bus.lease(f"todo-{purpose}", Attempt, limit=count - len(found), wait=0.2):
+                found.append(lease.message)
+                await lease.ack()
     return found
