@@ -194,10 +194,12 @@ async def test_after_a_kill_it_goes_on_where_it_was_with_the_version_that_it_had
         await world.record(first[0])
         await world.train()
     async with process(run, bus, tmp_path, step=2) as world:  # its weights are newer than any version published
-        again = await world.taken(5)
-        assert sorted(each.attempt_id for each in again) == sorted(each.attempt_id for each in first[1:])
+        again: dict[str, Attempt] = {}
+        while len(again) < 5:  # on a slow machine some are lost, and dispatched, more than once
+            again |= {each.attempt_id: each for each in await world.taken(1)}
+        assert again == {each.attempt_id: each for each in first[1:]}
         assert world.publisher.keeps(1) and world.publisher.latest.version == 3
-        for attempt in again:
+        for attempt in again.values():
             await world.record(attempt, FAILED)
         await world.finished("step-0")
         assert [(line.label, line.weights, line.statements, line.solved) for line in world.lines()] == [
