@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,51 +26,32 @@ from node.training.settings import DataSettings
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.training.small import rows, write_jsonl
 
+
+def node(name: str, goals: dict[str, str], tactic: str, depth: int, **edge: Any) -> dict[str, Any]:
+    """A node of LeanTree: `goals` are types with their hypotheses, as `name: type := value` in lines."""
+    shown = []
+    for goal, hypotheses in goals.items():
+        told = [re.fullmatch(r"(.*?): (.*?)(?: := (.*))?", line) for line in hypotheses.splitlines()]
+        fields = [dict(zip(("user_name", "type", "value"), found.groups(), strict=True)) for found in told if found]
+        shown.append({"type": goal, "hypotheses": fields, "tag": "mp"})
+    return {
+        "id": name,
+        "state": {"goals": shown},
+        "tactic": {"tactic_string": tactic, "span": None, **edge},
+        "proof_depth": depth,
+    }
+
+
+LEANTREE_NODES = [
+    node("a", {"q ∧ p": "p: Prop\nx: Nat := 1"}, "constructor", 2, children=["b"]),
+    node("b", {"q": ""}, "sorry", 1),
+]
+
 LEANTREE = {
     "path": "Mathlib/A.lean",
-    "imports": [],
     "theorems": [
         {"error": "no proof"},
-        {
-            "name": "and_comm'",
-            "span": {"start": 0, "finish": 9},
-            "context": [],
-            "by_blocks": [
-                {"tree": {"error": "lost"}, "span": {}},
-                {
-                    "span": {},
-                    "tree": {
-                        "root_id": "a",
-                        "nodes": [
-                            {
-                                "id": "a",
-                                "state": {
-                                    "goals": [
-                                        {
-                                            "type": "q ∧ p",
-                                            "hypotheses": [
-                                                {"user_name": "p", "type": "Prop"},
-                                                {"user_name": "x", "type": "Nat", "value": "1"},
-                                            ],
-                                            "tag": "mp",
-                                        }
-                                    ]
-                                },
-                                "tactic": {"tactic_string": "constructor", "children": ["b"]},
-                                "proof_size": 3,
-                                "proof_depth": 2,
-                            },
-                            {
-                                "id": "b",
-                                "state": {"goals": [{"type": "q", "hypotheses": []}]},
-                                "tactic": {"tactic_string": "sorry"},
-                                "proof_depth": 1,
-                            },
-                        ],
-                    },
-                },
-            ],
-        },
+        {"by_blocks": [{"tree": {"error": "lost"}}, {"tree": {"root_id": "a", "nodes": LEANTREE_NODES}}]},
     ],
 }
 
@@ -108,15 +90,9 @@ def test_transitions_come_in_the_formats_of_the_bank_of_traces_and_of_leantree()
 
 
 def test_states_of_leantree_read_as_the_policy_reads_them_with_what_each_tactic_left() -> None:
-    def node(name: str, goals: list[str], tactic: str, children: list[str], depth: int) -> dict[str, Any]:
-        hypotheses = [{"type": "Prop", "user_name": name, "value": None} for name in "pq"]
-        shown = [{"tag": "w", "hypotheses": hypotheses, "type": goal} for goal in goals]
-        edge = {"tactic_string": tactic, "span": None, "parent": name, "children": children}
-        return {"id": name, "state": {"goals": shown}, "tactic": edge, "proof_depth": depth}
-
     nodes = [
-        node("a", ["∃ x, x = p"], "constructor", ["b"], 2),
-        node("b", ["?w✝ = p", "?w✝"], "rfl", [], 1),
+        node("a", {"∃ x, x = p": "p: Prop\nq: Prop"}, "constructor", 2, parent="a", children=["b"]),
+        node("b", dict.fromkeys(["?w✝ = p", "?w✝"], "p: Prop\nq: Prop"), "rfl", 1, parent="b", children=[]),
         {"id": "c", "state": {"goals": []}},
     ]
     found = [*steps_of({"theorems": [{"by_blocks": [{"tree": {"nodes": nodes, "root_id": "a"}}]}]})]
