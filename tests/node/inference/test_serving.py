@@ -123,12 +123,22 @@ async def ask(bus: Bus, message: TacticRequest, deadline: float = 20.0) -> Tacti
 
 async def serves(bus: Bus, version: int) -> None:
     """Wait until the node serves a version as latest."""
-    deadline = time.monotonic() + 20
-    while True:
-        if (await ask(bus, request(samples=1))).weights == version:
-            return
-        assert time.monotonic() < deadline, f"version {version} is not served"
-        await asyncio.sleep(0.01)
+
+    async def latest() -> bool:
+        return (await ask(bus, request(samples=1))).weights == version
+
+    await until(latest, what=f"version {version}")
+
+
+async def busy(bus: Bus, why: str) -> None:
+    """Ask until the node listens: its answer must be that it is busy, with this reason."""
+    async with asyncio.timeout(20):
+        while True:
+            with contextlib.suppress(Unanswered):
+                with pytest.raises(BusyError, match=why):
+                    await bus.request(TACTIC_REQUEST, request(), TacticReply, timeout=60.0)
+                return
+            await asyncio.sleep(0.01)
 
 
 engine_of = functools.cache(lambda version: Engine(tiny_weights(version), ENGINE))
@@ -152,15 +162,7 @@ async def test_before_any_weights_the_answer_is_busy_and_then_they_come(
     broker: BusSettings, bus: Bus, run_name: str, learner: Learner
 ) -> None:
     async with inference(broker, run_name):
-        deadline = time.monotonic() + 10
-        while True:  # until the node listens
-            try:
-                with pytest.raises(BusyError, match="no weights yet"):
-                    await bus.request(TACTIC_REQUEST, request(), TacticReply, timeout=60.0)
-                break
-            except Unanswered:
-                assert time.monotonic() < deadline
-                await asyncio.sleep(0.01)
+        await busy(bus, "no weights yet")
         await learner.announce(1)
         await serves(bus, 1)
 
@@ -292,14 +294,7 @@ async def test_a_node_that_joins_during_a_pause_keeps_it(
     await learner.announce(1)
     await bus.put_state("pause", PauseHold(epoch=4, seconds=60))
     async with inference(broker, run_name, pause_wait=0.05):
-        deadline = time.monotonic() + 10
-        while True:
-            with contextlib.suppress(Unanswered):
-                with pytest.raises(BusyError, match=r"paused|no weights"):
-                    await bus.request(TACTIC_REQUEST, request(), TacticReply, timeout=60.0)
-                break
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.01)
+        await busy(bus, "paused|no weights")
         with pytest.raises(RemoteFailure, match="stale"):
             await hold(bus, RESUME, epoch=3, seconds=0)
         await bus.put_state("pause", PauseHold(epoch=4, seconds=0.0))

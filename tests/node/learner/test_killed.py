@@ -419,7 +419,11 @@ class Kills(RuleBasedStateMachine):
             self.mesh.close()
 
 
-def explored(opened: Callable[[], Mesh], examples: int, steps: int) -> None:
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(("examples", "steps"), [(3, 8), pytest.param(25, 15, marks=pytest.mark.slow)])
+def test_kills_at_any_moment_lose_nothing_and_count_nothing_twice(
+    opened: Callable[[], Mesh], examples: int, steps: int
+) -> None:
     machine = type("Kills", (Kills,), {"opened": staticmethod(opened)})
     run_state_machine_as_test(
         machine,
@@ -432,13 +436,3 @@ def explored(opened: Callable[[], Mesh], examples: int, steps: int) -> None:
             suppress_health_check=list(HealthCheck),
         ),
     )
-
-
-def test_kills_at_any_moment_lose_nothing_and_count_nothing_twice(opened: Callable[[], Mesh]) -> None:
-    explored(opened, examples=3, steps=8)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_many_kills_at_any_moment_lose_nothing_and_count_nothing_twice(opened: Callable[[], Mesh]) -> None:
-    explored(opened, examples=25, steps=15)
