@@ -150,14 +150,14 @@ async def test_the_parts_of_an_attempt_add_up_to_the_time_from_its_dispatch_to_i
     run: Run, bus: Bus, lean_proxy: object
 ) -> None:
     began = time.time()
-    plan = planned(1)
+    attempt = msgspec.structs.replace(planned(1).attempt, traced=True)
     before = shown("learner_attempt_seconds_count", purpose="train")
-    await run.store.call(Store.dispatch, [plan], began)
-    await bus.publish_durable(todo(plan.attempt.purpose, LEARNER), plan.attempt, message_id="1")
+    await run.store.call(Store.dispatch, [Planned(1, attempt)], began)
+    await bus.publish_durable(todo(attempt.purpose, LEARNER), attempt, message_id="1")
     (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=5.0)
     parts = PlayParts(asked=lease.stored, search=0.001, lean_run=0.002, idle=60.0)
     await lease.ack()
-    came = claim(plan.attempt)
+    came = claim(attempt)
     await judged(run, bus, msgspec.structs.replace(came, statistics=AttemptStatistics(parts=parts)))
     database = sqlite3.connect(run.directory.database)
     ((_, *stored, idle),) = database.execute("SELECT * FROM timelines")
@@ -167,6 +167,8 @@ async def test_the_parts_of_an_attempt_add_up_to_the_time_from_its_dispatch_to_i
     assert sum(stored) == pytest.approx(took, rel=0.05)
     assert found.verify_run > 0 and found.bus > 0 and (found.search, found.lean_run) == (0.001, 0.002)
     assert shown("learner_attempt_seconds_count", purpose="train") == before + 1
+    spans = {span.name: span.seconds for span in run.ctx.spans.take(99)}
+    assert spans["attempt"] == pytest.approx(took) and spans["dispatch"] == pytest.approx(found.dispatch)
     assert shown("learner_attempt_part_seconds_bucket", part="lean_run", le="0.01") >= 1
     await check_fault(run, bus, Fault.STARVED)
 
