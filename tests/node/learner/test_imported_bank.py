@@ -27,14 +27,14 @@ PLAN = """
 [learner.plan]
 evaluate = true
 minutes = 0.01
-training_steps = 10
+training_steps = 4
 limit_minutes = 10
 
 [learner.evaluation]
 statements = 3
 simulations = 4
 every = 1
-share = 0.9
+share = 1.0
 beside_statements = 2
 beside_simulations = 4
 """
