@@ -1,7 +1,5 @@
 """Certificates for tests of encryption."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 

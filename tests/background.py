@@ -4,8 +4,6 @@ pytest-asyncio gives each test a loop of its own, which ends with the test; so w
 instead, and tests keep their loops. Tests without a loop use these nodes, too: a command's `main` runs a loop itself.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import threading

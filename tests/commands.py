@@ -1,8 +1,6 @@
 """Commands in the test process: `main(argv)` and what it prints, without a start of Python for each. And programs that
 are not everywhere."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@ of tests (tests/tiers.py).
 
 What is shared lives in a thread with an event loop (tests/background.py); tests keep loops of their own."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging

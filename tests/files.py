@@ -1,7 +1,5 @@
 """What disks do to files, for tests: files that end early, and a limit on their size in place of a full disk."""
 
-from __future__ import annotations
-
 import os
 import resource
 from collections.abc import Iterator

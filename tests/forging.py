@@ -1,7 +1,5 @@
 """A program with the mesh's password that answers requests for verdicts, for tests of what it cannot do."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Values of any message class, made from its types alone: a new message or field needs nothing here."""
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import importlib

@@ -1,7 +1,5 @@
 """Reads command lines with the real parser of options, and runs nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

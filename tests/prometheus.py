@@ -1,14 +1,12 @@
 """Prometheus' conventions for the text of `/metrics`: by rules of our own, and by promtool where it is. And Prometheus
 itself, where it is."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import aiohttp
 from prometheus_client.metrics_core import Metric
@@ -101,7 +99,7 @@ class Prometheus:
         (folder / "prometheus.yml").write_text(settings.replace("http://127.0.0.1:9099/targets", targets))
         (folder / "alerts.yml").write_text(alerts)
 
-    async def __aenter__(self) -> Prometheus:
+    async def __aenter__(self) -> Self:
         listen = f"--web.listen-address=127.0.0.1:{self._port}"
         arguments = [f"--config.file={self._folder}/prometheus.yml", f"--storage.tsdb.path={self._folder}/data", listen]
         with (self._folder / "prometheus.log").open("wb") as log:

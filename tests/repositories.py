@@ -1,7 +1,5 @@
 """Git repositories for tests."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Results of attempts, as a learner would take them."""
 
-from __future__ import annotations
-
 import asyncio
 
 from common.bus import Bus

@@ -2,8 +2,6 @@
 error that the reader's docstring names. One row for each reader; its files are right at first, and then damaged.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

@@ -1,7 +1,3 @@
-"""The tiers of the suite: marks that come with fixtures, and the guard over unit tests."""
-
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

@@ -5,8 +5,6 @@ these). A test that uses a fixture which starts one is marked by that; the other
 these marks that is not `slow` is a unit test: it may start no program at all, in whichever run.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

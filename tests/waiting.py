@@ -2,8 +2,6 @@
 
 Deadlines cost nothing when a test passes: they are as long as a busy machine with two cores may need."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable

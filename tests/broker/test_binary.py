@@ -1,7 +1,3 @@
-"""Which nats-server is used, and why another is refused."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,3 @@
-"""TLS between the broker and nodes: who is let in, what is said otherwise, and certificates that are renewed."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

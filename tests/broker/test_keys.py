@@ -1,7 +1,5 @@
 """Keys: what each role can do on a real broker, and what not, from the table that makes the broker's permissions."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import stat

@@ -1,7 +1,3 @@
-"""nats-server as a child: private, on loopback, and clear about what keeps it from running."""
-
-from __future__ import annotations
-
 import dataclasses
 import json
 import socket

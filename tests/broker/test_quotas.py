@@ -1,7 +1,5 @@
 """What one node, key or run may take of a broker: a hostile client for each quota, and others whose work goes on."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

@@ -1,7 +1,3 @@
-"""The broker as a node."""
-
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,3 @@
-"""What a run keeps on the broker: made once, checked every time."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

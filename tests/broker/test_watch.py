@@ -1,7 +1,3 @@
-"""What a broker node does about its run's streams and its server."""
-
-from __future__ import annotations
-
 import asyncio
 import json
 import os

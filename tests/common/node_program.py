@@ -1,7 +1,5 @@
 """A node for `test_node.py`, run as a program: `python node_program.py KIND URL RUN`."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

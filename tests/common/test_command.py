@@ -1,7 +1,3 @@
-"""A command line, from its flags to its exit code."""
-
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path

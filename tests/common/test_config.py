@@ -1,7 +1,3 @@
-"""Configuration: file, flags, and errors that say where."""
-
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Files of training runs are readable, also if the last line is incomplete."""
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,3 @@
-"""What a node says of itself: when it is asked, and when it is stuck."""
-
-from __future__ import annotations
-
 import asyncio
 import re
 import signal

@@ -1,7 +1,3 @@
-"""The address of a node's `/metrics` in the registry: one at which others reach it."""
-
-from __future__ import annotations
-
 import socket
 
 import pytest

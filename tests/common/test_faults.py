@@ -1,7 +1,3 @@
-"""A process is killed at the named point and nowhere else."""
-
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

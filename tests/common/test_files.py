@@ -1,7 +1,3 @@
-"""Atomic writes: files are complete or absent."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

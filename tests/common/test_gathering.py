@@ -1,5 +1,3 @@
-"""Proofs that arrive shortly after each other go on together."""
-
 import asyncio
 
 from common.life.waiting import Gathering

@@ -1,7 +1,3 @@
-"""Logs: complete in the file, limited for the monitor."""
-
-from __future__ import annotations
-
 import json
 import logging as standard
 import re

@@ -1,7 +1,3 @@
-"""Metrics: one of each name, in Prometheus' text and by its conventions."""
-
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 

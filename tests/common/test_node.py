@@ -1,8 +1,6 @@
 """The life of a node: it announces itself, works, drains on SIGTERM, and tells of its end by its exit code. Two are
 processes of their own, for signals; the others live in this one."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import socket

@@ -1,5 +1,3 @@
-"""Bootstrap over pairs, and McNemar's test."""
-
 import math
 
 import pytest

@@ -1,7 +1,3 @@
-"""Results that are too large for a message are split into parts that fit, and joined again."""
-
-from __future__ import annotations
-
 import random
 
 import msgspec

@@ -1,5 +1,3 @@
-"""pass@k: the unbiased estimator and disjoint blocks."""
-
 import itertools
 import math
 

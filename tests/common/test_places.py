@@ -1,5 +1,3 @@
-"""Places in files, in the form that messages carry."""
-
 import msgspec
 import pytest
 

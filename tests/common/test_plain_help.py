@@ -1,7 +1,3 @@
-"""`--help`: placeholders, defaults and lines that people read."""
-
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Annotated
 

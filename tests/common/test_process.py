@@ -1,7 +1,3 @@
-"""Child processes end with their parent, together with their own children."""
-
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,3 @@
-"""The transitions of a proof tree."""
-
-from __future__ import annotations
-
 from hypothesis import given, settings, strategies as st
 
 from common.lean import ProofTree

@@ -3,8 +3,6 @@
 The messages, their fields and their values are found in the classes, so a new message is tested without a line here.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

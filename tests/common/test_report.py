@@ -1,7 +1,3 @@
-"""Tables, charts and pages."""
-
-from __future__ import annotations
-
 import io
 import json
 import math

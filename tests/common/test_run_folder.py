@@ -1,5 +1,3 @@
-"""A folder that one process owns: the lock, changed settings, lines that survive a kill."""
-
 import os
 import signal
 import subprocess

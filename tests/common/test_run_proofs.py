@@ -1,5 +1,3 @@
-"""Reading the proofs of a run from the records of a learner's store."""
-
 import sqlite3
 import textwrap
 from pathlib import Path

@@ -1,7 +1,3 @@
-"""Kept searches: what stays when there is no room, and that a search which a prover made up harms nobody."""
-
-from __future__ import annotations
-
 import random
 import zlib
 from pathlib import Path

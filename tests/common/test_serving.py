@@ -1,7 +1,5 @@
 """Who may use our HTTP servers: tokens, certificates and their renewal, over real sockets."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator

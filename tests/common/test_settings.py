@@ -1,7 +1,3 @@
-"""Settings that every node shares."""
-
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,3 @@
-"""Sizes chosen for a machine."""
-
-from __future__ import annotations
-
 import pytest
 
 from common.machine import LEAN_SHARE, LEAN_WORKER_MB, Machine, read_machine, sizes

@@ -1,7 +1,3 @@
-"""Spans of attempts: OpenTelemetry's form, in the run's folder and at a collector, also when their node is killed."""
-
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

@@ -1,7 +1,3 @@
-"""The console of all commands."""
-
-from __future__ import annotations
-
 import io
 
 import pytest

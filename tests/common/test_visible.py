@@ -1,7 +1,3 @@
-"""Text from outside, as it is shown."""
-
-from __future__ import annotations
-
 import ast
 import json
 import re

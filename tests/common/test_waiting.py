@@ -1,7 +1,3 @@
-"""Waiting for the first of several events."""
-
-from __future__ import annotations
-
 import asyncio
 import signal
 

@@ -1,5 +1,3 @@
-"""Sessions: in a running event loop, from threads, with input that makes no sense; and what importing costs."""
-
 import asyncio
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""Trainers as functions: flags from keyword arguments, and errors of the command as errors here."""
-
 import json
 
 import pytest

@@ -1,7 +1,3 @@
-"""The list of benchmarks, and how one is run."""
-
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

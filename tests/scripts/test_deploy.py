@@ -1,7 +1,3 @@
-"""`scripts/deploy`: what Prometheus and Grafana are given, and a real Prometheus that watches a real mesh."""
-
-from __future__ import annotations
-
 import asyncio
 import os
 import re

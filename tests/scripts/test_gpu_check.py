@@ -1,7 +1,5 @@
 """`just gpu-check` with a CPU in place of the GPU."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

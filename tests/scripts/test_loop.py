@@ -1,7 +1,3 @@
-"""The table of `bench loop`, from processor times and counts."""
-
-from __future__ import annotations
-
 from scripts.bench.mesh import summary
 
 CPU = {"lean-workers": 6.0, "training": 3.0, "verification": 1.0}

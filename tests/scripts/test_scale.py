@@ -1,7 +1,5 @@
 """One broker and one learner under simulated provers: a short run, and the arithmetic."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

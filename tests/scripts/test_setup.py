@@ -1,7 +1,3 @@
-"""Set-up: its steps, its advice, and environments made by each way that a system allows."""
-
-from __future__ import annotations
-
 import importlib.metadata
 import re
 import subprocess

@@ -1,7 +1,3 @@
-"""`just setup tools`: programs out of Debian's packages and npm's, without root."""
-
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`pip install .` installs everything that is needed at run time, not only Python sources."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 Values that the schema does not allow (a purpose that does not exist) stay as they are. So do numbers that count rows.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """Runs for the monitor, and a monitor that serves them; tests of pages and of views start from here."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Where the monitor takes a run from, on a real broker and without one."""
-
 from pathlib import Path
 
 import pytest

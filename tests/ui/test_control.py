@@ -1,7 +1,3 @@
-"""Acting from the monitor: only when it is allowed, only with the token, on real nodes."""
-
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import AsyncIterator

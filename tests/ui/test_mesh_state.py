@@ -1,5 +1,3 @@
-"""The monitor's fold of telemetry: totals, speeds, nodes that leave."""
-
 import itertools
 import math
 import time

@@ -1,5 +1,3 @@
-"""A recorded run, played back: it grows as it did, and ends as it ended."""
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Runs as their directories tell them: also while they grow, and where files are damaged or elsewhere."""
-
 import json
 import os
 import socket

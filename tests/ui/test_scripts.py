@@ -1,7 +1,3 @@
-"""The scripts of the monitor's pages, without a browser."""
-
-from __future__ import annotations
-
 import subprocess
 
 import pytest

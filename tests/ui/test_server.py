@@ -1,5 +1,3 @@
-"""The pages are whole without the Internet, and what they ask for is bounded, compressed and JSON."""
-
 import asyncio
 import json
 import re

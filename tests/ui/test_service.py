@@ -1,5 +1,3 @@
-"""The monitor as a node, on a real broker, and its reading of a run's own file."""
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """A second node of the run."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

@@ -1,7 +1,3 @@
-"""The configuration of streams: what a start may change, and whose a stream is."""
-
-from __future__ import annotations
-
 import pytest
 
 from broker import streams

@@ -2,8 +2,6 @@
 and of messages that come in another order. A new channel is tested without a line here.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence

@@ -1,7 +1,3 @@
-"""Metrics of the bus: their labels are names of channels, however many nodes and subjects there are."""
-
-from __future__ import annotations
-
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -1,7 +1,3 @@
-"""Delivery of attempts: leases, renewals, redelivery after a crash of the holder, acknowledgements."""
-
-from __future__ import annotations
-
 import asyncio
 import time
 

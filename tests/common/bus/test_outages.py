@@ -1,7 +1,5 @@
 """The broker is killed and restarted on its store: acknowledged messages are still there, and nodes reconnect."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 from pathlib import Path

@@ -1,7 +1,3 @@
-"""`persistently` retries operations on the broker, with a limit only if one is given."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,3 @@
-"""Requests and replies: exact, bounded, and retried when it helps."""
-
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -1,7 +1,3 @@
-"""Back-off, and a server's estimate of when to retry."""
-
-from __future__ import annotations
-
 from common.bus.asking import FIRST, LONGEST, RetryDelay
 from common.bus.connection import RECONNECT_LONGEST, RETRY_AFTER_BOUNDS, ServiceTime, reconnect_delay
 

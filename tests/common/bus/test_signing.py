@@ -1,7 +1,5 @@
 """Signed verdicts: what bears no signature of a verifier is no reply, whoever sends it."""
 
-from __future__ import annotations
-
 import itertools
 import stat
 from collections.abc import AsyncIterator

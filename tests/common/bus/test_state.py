@@ -1,7 +1,3 @@
-"""State of a run, the registry of its nodes, and its files."""
-
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

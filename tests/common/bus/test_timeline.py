@@ -1,7 +1,3 @@
-"""Where an attempt's time goes: no moment is lost or counted twice, whatever overlaps."""
-
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,3 @@
-"""Documents name files, anchors, commands and flags that exist."""
-
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib.util

@@ -1,7 +1,3 @@
-"""Generated pages are up to date and complete."""
-
-from __future__ import annotations
-
 import inspect
 
 import pytest

@@ -1,7 +1,5 @@
 """The example of a client in docs/protocol.md, taken from the page and run against a real mesh."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import re

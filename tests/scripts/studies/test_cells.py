@@ -1,7 +1,3 @@
-"""The files of studies: their cells, and how a study is played and goes on."""
-
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,3 @@
-"""A mesh whose nodes are killed role by role, and the count of its records."""
-
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from pathlib import Path

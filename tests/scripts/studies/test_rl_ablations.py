@@ -1,7 +1,3 @@
-"""Short runs of reinforcement learning without one part each."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 from common import config

@@ -1,7 +1,3 @@
-"""What the page of data asks for: rows of the replay buffer, as the trainer reads them."""
-
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

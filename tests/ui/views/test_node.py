@@ -1,7 +1,5 @@
 """One node: what it says about itself, its values over time, its log."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,3 @@
-"""The list of nodes: of a mesh, and from the files of a run."""
-
-from __future__ import annotations
-
 import json
 import random
 import time

@@ -1,5 +1,3 @@
-"""What nodes of a role do together, and the logs: sums, rates, and the end of long files."""
-
 import json
 from pathlib import Path
 

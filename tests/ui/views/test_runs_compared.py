@@ -1,5 +1,3 @@
-"""The list of runs, and runs and evaluations compared."""
-
 import json
 import time
 from pathlib import Path

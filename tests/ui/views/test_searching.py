@@ -1,7 +1,3 @@
-"""Views of theorems, attempts and kept searches: what they answer about the files of a run."""
-
-from __future__ import annotations
-
 import asyncio
 import functools
 import shutil

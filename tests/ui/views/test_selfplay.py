@@ -1,7 +1,3 @@
-"""What the page of self-play asks for."""
-
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

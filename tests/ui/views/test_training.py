@@ -1,7 +1,3 @@
-"""What the page of training asks for."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,3 @@
-"""Where the time goes: parts, the resource that is full, who worked when, the slowest attempts."""
-
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import time
