@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import nats
 from nats.aio.msg import Msg
 
+from common.bus.connection import _OrderedClient
 from common.protocol.messages import Message, encode
 from common.protocol.subjects import LEAN_VERIFY
 from common.settings import BusSettings
@@ -18,7 +18,8 @@ Reply = tuple[Message, dict[str, str]]
 @asynccontextmanager
 async def forging(broker: BusSettings, run_name: str, *replies: Reply) -> AsyncIterator[asyncio.Event]:
     """Answers each request for a verdict with all of these, at once. The event is set after the first request."""
-    client, answered = await nats.connect(broker.url), asyncio.Event()
+    client, answered = _OrderedClient(), asyncio.Event()
+    await client.connect(broker.url)
 
     async def answer(request: Msg) -> None:
         for reply, headers in replies:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from common import protocol
 from common.bus.signing import own_identity
-from common.lean import ProofTree
-from common.protocol.messages import Message
+from common.lean import ProofTree, Theorem
+from common.protocol.attempts import Attempt
+from common.protocol.messages import Heartbeat, Message, NodeInfo
 
 for _module in pkgutil.iter_modules(protocol.__path__):
     importlib.import_module(f"{protocol.__name__}.{_module.name}")
@@ -88,6 +89,24 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
 def named(beginning: str) -> str:
     """The name of a node of this process; it begins with its role."""
     return own_identity().name(beginning)
+
+
+def node_info(node_id: str, role: str = "prover", **changes: Any) -> NodeInfo:
+    """A node's entry in the registry."""
+    return NodeInfo(
+        **{"node_id": node_id, "role": role, "host": "h", "pid": 1, "version": "0", "started": 0.0, **changes}
+    )
+
+
+def heartbeat(node_id: str, role: str = "prover", time: float = 1.0, **values: float) -> Heartbeat:
+    """A heartbeat of a node that runs, with these values."""
+    return Heartbeat(node_id=node_id, role=role, time=time, state="running", values=values)
+
+
+def attempt(attempt_id: str, purpose: str = "train", **changes: Any) -> Attempt:
+    """An attempt of one simulation at `True`."""
+    plain = {"attempt_id": attempt_id, "theorem_id": "t", "theorem": Theorem("t", "", "True"), "purpose": purpose}
+    return Attempt(**{**plain, "simulations": 1, "seed": 1, **changes})
 
 
 SHORTEST: dict[Any, Any] = {int: 1, float: 1.0, str: "x", bool: True, bytes: b"x"}

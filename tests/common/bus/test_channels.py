@@ -19,8 +19,8 @@ from nats.aio.msg import Msg
 from pytest import Subtests
 
 from broker.streams import run_spec
-from common.bus import Bus, BusSettings, DigestMismatch, Lease, RemoteFailure, Signer, file_digest, names
-from common.bus.connection import MALFORMED
+from common.bus import Bus, BusSettings, DigestMismatch, Lease, NotThere, RemoteFailure, Signer, file_digest, names
+from common.bus.connection import MALFORMED, _OrderedClient
 from common.protocol.attempts import Purpose
 from common.protocol.messages import SCHEMA_VERSION, Failure, FailureKind, Heartbeat, Message, decode, encode
 from common.protocol.subjects import CHANNELS, DURABLE_CLIENTS, SIGNED, Channel, Delivery, channel_name
@@ -92,7 +92,8 @@ def two(channel: Channel) -> tuple[Message, Message]:
 @pytest.fixture
 async def foreign(broker: BusSettings) -> AsyncIterator[Client]:
     """A foreign client that sends arbitrary payloads."""
-    client = await nats.connect(broker.url)
+    client = _OrderedClient()
+    await client.connect(broker.url)
     yield client
     await client.close()
 
@@ -263,16 +264,21 @@ async def registries(at: Reading) -> None:
 
 
 async def objects(at: Reading) -> None:
-    """The last file of a name is there; one that is not what its digest says does not appear."""
+    """The last file of a name is there, until it is deleted; one that is not what its digest says does not appear."""
     one, two, got = (at.folder / name for name in ("one", "two", "got"))
     for file in (one, two):
         file.write_text(file.name)
         await at.bus.put_object(at.subject, file)
-    with pytest.raises(DigestMismatch):
+    got.write_text("old")
+    with pytest.raises(DigestMismatch, match=f"not {file_digest(one)[:4]}"):
         await at.bus.get_object(at.subject, got, digest=file_digest(one))
-    assert not got.exists()
+    assert got.read_text() == "old" and {file.name for file in at.folder.iterdir()} == {"one", "two", "got"}
     await at.bus.get_object(at.subject, got, digest=file_digest(two))
     assert got.read_text() == "two"
+    for _ in range(2):
+        await at.bus.delete_object(at.subject)
+    with pytest.raises(NotThere):
+        await at.bus.get_object(at.subject, got, digest=file_digest(two))
 
 
 CHECKS: dict[Delivery, Callable[[Reading], Awaitable[None]]] = {

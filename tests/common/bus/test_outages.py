@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+from collections.abc import Awaitable
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -13,25 +14,13 @@ from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common.bus import Bus, BusSettings, BusUnavailable, Lease, Unanswered
 from common.bus.connection import DROPPED, OUTAGE_BUFFER_BYTES, SLOW_CONSUMERS, Connection
-from common.lean import Theorem
-from common.protocol.attempts import Attempt, Purpose
+from common.protocol.attempts import Attempt
 from common.protocol.messages import Heartbeat, LogRecord, PauseAcknowledged, PauseHold, PauseRequest
-from common.protocol.subjects import todo
-from tests.message_values import named
+from common.protocol.subjects import telemetry, todo
+from tests.message_values import attempt, heartbeat, named
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.broker
-
-
-def attempt(number: int) -> Attempt:
-    return Attempt(
-        attempt_id=f"a{number}",
-        theorem_id="t",
-        theorem=Theorem("t", "", "True"),
-        purpose=Purpose.TRAIN,
-        simulations=1,
-        seed=1,
-    )
 
 
 async def kill(server: Server) -> None:
@@ -65,7 +54,7 @@ async def test_acknowledged_work_and_state_survive_a_killed_broker(own_broker: S
     bus = await connect(own_broker)
     await streams.ensure(bus)
     for number in range(50):
-        await bus.publish_durable(todo("train"), attempt(number), message_id=f"a{number}")
+        await bus.publish_durable(todo("train"), attempt(f"a{number}"), message_id=f"a{number}")
     await bus.put_state("pause", PauseHold(epoch=3, seconds=4.0))
     weights = tmp_path / "weights"
     weights.write_bytes(b"w" * 300_000)
@@ -80,7 +69,7 @@ async def test_acknowledged_work_and_state_survive_a_killed_broker(own_broker: S
     await eventually(lambda: bus.connected, timeout=30, what="return of the broker")
 
     unconfirmed = await acknowledge(held[10:])
-    await bus.publish_durable(todo("train"), attempt(49), message_id="a49")  # a repetition, dropped by its id
+    await bus.publish_durable(todo("train"), attempt("a49"), message_id="a49")  # a repetition, dropped by its id
     expected = {f"a{number}" for number in range(20, 50)} | unconfirmed
     left: list[str] = []
     while len(left) < len(expected):
@@ -95,30 +84,50 @@ async def test_acknowledged_work_and_state_survive_a_killed_broker(own_broker: S
     await bus.close()
 
 
-async def test_watches_servers_and_subscriptions_go_on_after_an_outage(own_broker: Server) -> None:
+async def test_an_outage_ends_what_waits_and_watches_servers_and_subscriptions_go_on_after_it(
+    own_broker: Server,
+) -> None:
     bus, other = await connect(own_broker), await connect(own_broker, "other")
     await streams.ensure(bus)
     await bus.put_state("pause", PauseHold(epoch=1, seconds=0.0))
     seen: list[PauseHold | None] = []
     heard: list[float] = []
+    started = asyncio.Event()
 
     async def handler(request: PauseRequest) -> PauseAcknowledged:
+        if request.epoch == 0:
+            started.set()
+            await asyncio.Event().wait()
         return PauseAcknowledged(epoch=request.epoch, node_id="other")
+
+    def ask(epoch: int, timeout: float) -> Awaitable[PauseAcknowledged]:
+        return bus.request("ctl.x", PauseRequest(epoch=epoch, seconds=0.0), PauseAcknowledged, timeout=timeout)
 
     await other.watch_state("pause", PauseHold, seen.append)
     await other.subscribe("telemetry.>", Heartbeat, lambda _, message: heard.append(message.time))
-    await other.serve("ctl.x", PauseRequest, handler, queue="q", limit=1)
+    await other.serve("ctl.x", PauseRequest, handler, queue="q", limit=2)
     await eventually(lambda: len(seen) == 1)
+    assert await bus.lease("todo-train", Attempt, limit=1, wait=0) == []
+    leasing = asyncio.create_task(bus.lease("todo-train", Attempt, limit=1, wait=600))
+    open_request = asyncio.ensure_future(ask(0, timeout=600))
+    await started.wait()
 
+    # 1. What waits for the broker ends at once, and nothing new is asked.
     await kill(own_broker)
+    async with asyncio.timeout(30):
+        with pytest.raises(Unanswered, match="broker was lost"):
+            await open_request
+        assert await leasing == []
     await eventually(lambda: not bus.connected and not other.connected)
     with pytest.raises(Unanswered, match="no broker"):
-        await bus.request("ctl.x", PauseRequest(epoch=1, seconds=0.0), PauseAcknowledged, timeout=0.1)
-    beat = Heartbeat(node_id=named("prover"), role="prover", time=5.0, state="running")
-    await bus.publish(f"telemetry.prover.{named('prover')}.heartbeat", beat)  # never raises
+        await ask(1, timeout=0.1)
+    subject = telemetry("prover", named("prover"), "heartbeat")
+    await bus.publish(subject, heartbeat(named("prover"), time=5.0))  # never raises
     asking = asyncio.create_task(
         bus.request_patiently("ctl.x", PauseRequest(epoch=6, seconds=0.0), PauseAcknowledged, timeout=5, deadline=60)
     )
+
+    # 2. Afterwards all goes on.
     await start_again(own_broker)
     assert (await asking).epoch == 6
     await eventually(lambda: len(seen) == 2, timeout=30, what="the current value after the reconnect")
@@ -126,58 +135,22 @@ async def test_watches_servers_and_subscriptions_go_on_after_an_outage(own_broke
     await bus.put_state("pause", PauseHold(epoch=2, seconds=0.0))
     await eventually(lambda: seen[-1] == PauseHold(epoch=2, seconds=0.0))
     await eventually(lambda: other.connected)
-    await bus.publish(f"telemetry.prover.{named('prover')}.heartbeat", later(beat, 6.0))
+    await bus.publish(subject, heartbeat(named("prover"), time=6.0))
     await eventually(lambda: 6.0 in heard)
+    await bus.publish_durable(todo("train"), attempt("a1"), message_id="a1")
+    (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=20)
+    await lease.ack()
     await bus.close()
     await other.close()
 
 
-def later(beat: Heartbeat, when: float) -> Heartbeat:
-    return Heartbeat(node_id=beat.node_id, role=beat.role, time=when, state=beat.state)
-
-
-async def test_open_requests_end_at_once_when_the_broker_dies(own_broker: Server) -> None:
-    bus, other = await connect(own_broker), await connect(own_broker, "other")
-    started = asyncio.Event()
-
-    async def never(request: PauseRequest) -> PauseAcknowledged:
-        started.set()
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    await other.serve("ctl.never", PauseRequest, never, queue="q", limit=1)
-    asking = asyncio.create_task(
-        bus.request("ctl.never", PauseRequest(epoch=1, seconds=0.0), PauseAcknowledged, timeout=600)
-    )
-    await started.wait()
-    await kill(own_broker)
-    async with asyncio.timeout(30):
-        with pytest.raises(Unanswered, match="broker was lost"):
-            await asking
-    await asyncio.gather(bus.close(), other.close())
-
-
-async def test_a_waiting_lease_ends_when_the_broker_dies_and_works_again_after(own_broker: Server) -> None:
-    bus = await connect(own_broker)
-    await streams.ensure(bus)
-    assert await bus.lease("todo-train", Attempt, limit=1, wait=0) == []
-    waiting = asyncio.create_task(bus.lease("todo-train", Attempt, limit=1, wait=600))
-    await asyncio.sleep(0.05)
-    await kill(own_broker)
-    async with asyncio.timeout(30):
-        assert await waiting == []
-    await start_again(own_broker)
-    await eventually(lambda: bus.connected, timeout=30)
-    await bus.publish_durable(todo("train"), attempt(1), message_id="a1")
-    (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=20)
-    await lease.ack()
-    await bus.close()
-
-
-async def test_publishing_without_a_broker_is_buffered_then_dropped_and_counted(own_broker: Server) -> None:
+async def test_without_a_broker_what_is_published_is_buffered_then_dropped_and_who_starts_waits(
+    own_broker: Server,
+) -> None:
     bus = await connect(own_broker)
     await kill(own_broker)
     await eventually(lambda: not bus.connected)
+    connecting = asyncio.create_task(Bus.connect(own_broker.bus, run="r", name="n"))
     before = DROPPED._value.get()
     record = LogRecord(node_id="n", role="prover", time=1.0, level="info", event="x" * 400_000)
     count = 2 * OUTAGE_BUFFER_BYTES // 400_000
@@ -185,9 +158,13 @@ async def test_publishing_without_a_broker_is_buffered_then_dropped_and_counted(
         await bus.publish("telemetry.prover.n.log", record)
     dropped = DROPPED._value.get() - before
     assert count // 3 < dropped < count
+    await asyncio.sleep(0.1)
+    assert not connecting.done()
     await start_again(own_broker)
     await eventually(lambda: bus.connected, timeout=30)
-    await bus.close()
+    starting = await asyncio.wait_for(connecting, 30)
+    assert starting.connected
+    await asyncio.gather(bus.close(), starting.close())
 
 
 async def test_a_connection_that_the_server_ends_for_good_is_noticed(own_broker: Server) -> None:
@@ -217,17 +194,6 @@ async def test_a_slow_consumer_loses_messages_and_is_counted(own_broker: Server)
     await bus.publish("telemetry.x", PauseHold(epoch=2, seconds=0.0))
     await eventually(lambda: heard == 1)
     await asyncio.gather(bus.close(), other.close())
-
-
-async def test_a_node_that_starts_before_its_broker_waits_for_it(own_broker: Server) -> None:
-    await kill(own_broker)
-    connecting = asyncio.create_task(Bus.connect(own_broker.bus, run="r", name="n"))
-    await asyncio.sleep(0.1)
-    assert not connecting.done()
-    await start_again(own_broker)
-    bus = await asyncio.wait_for(connecting, 30)
-    assert bus.connected
-    await bus.close()
 
 
 async def test_wrong_credentials_are_said_at_once(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import itertools
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -104,6 +104,17 @@ async def verdict(bus: Bus, timeout: float = 20.0) -> LeanVerifyReply:
     return await bus.request(LEAN_VERIFY, FALSE, LeanVerifyReply, timeout=timeout)
 
 
+async def judging(bus: Bus, signer: Signer, *replies: Message, when: Callable[[], bool] = lambda: True) -> None:
+    """Answer requests for verdicts with these, one after the other, each as soon as a condition holds."""
+    answers = iter(replies)
+
+    async def judge(_: LeanVerifyRequest) -> Message:
+        await eventually(when)
+        return next(answers)
+
+    await bus.serve(LEAN_VERIFY, LeanVerifyRequest, judge, queue="lean-proxy", limit=4, signer=signer)
+
+
 def unsigned() -> float:
     return float(next(each.value for metric in connection.UNSIGNED.collect() for each in metric.samples))
 
@@ -125,13 +136,8 @@ async def test_forged_verdicts_are_counted_and_do_not_end_the_wait(
 
     before = unsigned()
     async with another(broker, run_name, signer.public) as asker, forging(broker, run_name, *replies):
-
-        async def judge(_: LeanVerifyRequest) -> Message:
-            # The honest verdict comes when all forged ones have been read: two connections promise no order.
-            await eventually(lambda: unsigned() - before >= len(replies))
-            return REJECTED
-
-        await bus.serve(LEAN_VERIFY, LeanVerifyRequest, judge, queue="lean-proxy", limit=4, signer=signer)
+        # The honest verdict comes when all forged ones have been read: two connections promise no order.
+        await judging(bus, signer, REJECTED, when=lambda: unsigned() - before >= len(replies))
         assert await verdict(asker) == REJECTED
     assert unsigned() - before == len(replies)
 
@@ -139,12 +145,7 @@ async def test_forged_verdicts_are_counted_and_do_not_end_the_wait(
 async def test_a_signed_failure_and_a_signed_busy_count(
     bus: Bus, broker: BusSettings, run_name: str, signer: Signer
 ) -> None:
-    answers = iter([Busy(retry_after=0.0), Failure(reason="no such namespace")])
-
-    async def judge(_: LeanVerifyRequest) -> Message:
-        return next(answers)
-
-    await bus.serve(LEAN_VERIFY, LeanVerifyRequest, judge, queue="lean-proxy", limit=4, signer=signer)
+    await judging(bus, signer, Busy(retry_after=0.0), Failure(reason="no such namespace"))
     async with another(broker, run_name, signer.public) as asker:
         with pytest.raises(RemoteFailure, match="no such namespace"):
             await asker.request_patiently(LEAN_VERIFY, FALSE, LeanVerifyReply, timeout=20, deadline=20)
@@ -168,15 +169,11 @@ async def test_a_changed_list_on_the_broker_changes_nothing_for_nodes_that_know_
     bus: Bus, broker: BusSettings, run_name: str, signer: Signer, tmp_path: Path
 ) -> None:
     stranger = Signer.of_file(tmp_path / "stranger.pem")
-
-    async def judge(_: LeanVerifyRequest) -> Message:
-        return FORGED
-
     await bus.list_verifiers([signer.public])
     assert (await bus.verifiers()).keys == (signer.public,)
     async with another(broker, run_name, signer.public) as configured:
         await configured.list_verifiers([stranger.public])  # everybody with the password can do this
-        await bus.serve(LEAN_VERIFY, LeanVerifyRequest, judge, queue="lean-proxy", limit=4, signer=stranger)
+        await judging(bus, stranger, FORGED, FORGED)
         for asker in (configured, bus):  # by its settings; by the list that it has read before
             with pytest.raises(Unanswered, match="which do not count"):
                 await verdict(asker, timeout=0.4)

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 import structlog
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from common.bus import Bus
 from common.life import timeline
@@ -21,6 +21,7 @@ STEPS = st.lists(
 )
 
 
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(STEPS)
 def test_parts_of_overlapping_work_add_up_to_the_wall_time(
     steps: list[tuple[float, str, int, tuple[float, ...]]],
