@@ -18,10 +18,9 @@ from common.bus import Bus, BusError, BusSettings, NotAllowed, Role, Signer, nam
 from common.bus.credentials import NodeKey, announcers
 from common.bus.permissions import rights
 from common.bus.signing import KEY_HEADER, TIME_HEADER, Identity
-from common.lean import Theorem
 from common.life.process import kill_group, spawn_child
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptResult, Purpose
+from common.protocol.attempts import Attempt, AttemptResult
 from common.protocol.messages import (
     DiagnosisRequest,
     Heartbeat,
@@ -31,7 +30,6 @@ from common.protocol.messages import (
     LeanVerifyRequest,
     LogRecord,
     Message,
-    NodeInfo,
     PauseAcknowledged,
     PauseHold,
     PauseRequest,
@@ -44,7 +42,7 @@ from common.protocol.messages import (
 from common.settings import Invite
 from tests.background import Background
 from tests.broker.keyed import OTHER, RUN, as_role, keyed, thief, with_streams
-from tests.message_values import example_of, named
+from tests.message_values import attempt, example_of, heartbeat, named, node_info
 from tests.waiting import eventually, until
 
 pytestmark = pytest.mark.broker
@@ -164,29 +162,14 @@ async def test_the_admin_of_a_run_reaches_no_other_run(server: Server) -> None:
     async with as_role(server, "admin") as bus, as_role(server, "learner", OTHER) as other:
         await other.put_state("pause", PauseHold(epoch=1, seconds=5.0))
         assert list(await bus.runs()) == [RUN]
-        foreign = await Bus.connect(replaced(server, RUN), run=OTHER, name="n", role="admin", wait=10)
+        key = str(keys.folder_of(server.store, RUN) / "admin.nk")
+        foreign = await Bus.connect(BusSettings(server.bus.url, key=key), run=OTHER, name="n", role="admin", wait=10)
         for reach in (foreign.get_state("pause", PauseHold), foreign.nodes(), foreign.backlog()):
             with pytest.raises(BusError):
                 await reach
         await foreign.remove()
         assert await other.get_state("pause", PauseHold) == PauseHold(epoch=1, seconds=5.0)
         await foreign.close()
-
-
-def replaced(server: Server, run: str) -> BusSettings:
-    """With a run's keys for nodes of whichever run."""
-    return BusSettings(url=server.bus.url, key=str(keys.folder_of(server.store, run) / "admin.nk"))
-
-
-async def serves(bus: Bus, subject: str, request: type[Message], reply: type[Message], group: str | None) -> None:
-    async def handler(_: Message) -> Message:
-        return example_of(reply)
-
-    await bus.serve(subject, request, handler, queue=group, limit=4)
-
-
-def attempt(client: str, name: str) -> Attempt:
-    return Attempt(name, "t", Theorem("t", "", "True"), Purpose.EVAL, seed=1, simulations=1, client=client)
 
 
 async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Path) -> None:
@@ -209,20 +192,23 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
             (verifier, "lean-proxy"),
             (ui, "ui"),
         ):
-            await bus.register(NodeInfo(named(role), role=role, host="h", pid=1, version="0", started=0.0))
-            beat = msgspec.structs.replace(example_of(Heartbeat), role=role, node_id=named(role))
-            await bus.publish(subjects.telemetry(role, named(role), "heartbeat"), beat)
+            await bus.register(node_info(named(role), role))
+            await bus.publish(subjects.telemetry(role, named(role), "heartbeat"), heartbeat(named(role), role))
         await eventually(lambda: len(beats) == 6)
         await learner.publish(subjects.telemetry("learner", named("learner"), "point"), example_of(Point))
         for reader in (ui, learner, ada, viewer):
             assert len(await reader.nodes()) == 5
-        await until(lambda: history_of(ui))
+
+        async def drawn() -> bool:
+            return len(await ui.history(Point)) > 0
+
+        await until(drawn)
         # 2. The learner's attempts go to provers, and their results to the learner; a client has its own.
         client = ada.new_client("eval")
         results: list[Message] = []
         await ada.watch_results(client, (AttemptResult,), results.append, list)
         for asker, name in ((learner, "learner"), (ada, client)):
-            asked = attempt(name, f"of-{name}")
+            asked = attempt(f"of-{name}", "eval", client=name)
             await asker.publish_durable(subjects.todo(asked.purpose, name), asked, message_id=asked.attempt_id)
         for queue in ("eval", "asked"):
             (lease,) = await prover.lease(f"todo-{queue}", Attempt, limit=1, wait=10)
@@ -242,13 +228,17 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
         signer = Signer.of_file(tmp_path / "key.pem")
         await admin.list_verifiers([signer.public])
         assert await verifier.get_state(subjects.VERIFIERS, VerifierKeys) is not None
-        await serves(proxy, subjects.LEAN_RUN, LeanRunRequest, LeanRunReply, "lean-proxy")
+        for server_of, subject, request, reply, queue in (
+            (proxy, subjects.LEAN_RUN, LeanRunRequest, LeanRunReply, "lean-proxy"),
+            (verifier, subjects.LEAN_VERIFY, LeanVerifyRequest, LeanVerifyReply, "lean-proxy"),
+            (inference, subjects.PAUSE, PauseRequest, PauseAcknowledged, None),
+        ):
 
-        async def judge(_: LeanVerifyRequest) -> Message:
-            return example_of(LeanVerifyReply)
+            async def answer_it(_: Message, reply: type[Message] = reply) -> Message:
+                return example_of(reply)
 
-        await verifier.serve(subjects.LEAN_VERIFY, LeanVerifyRequest, judge, queue="lean-proxy", limit=4, signer=signer)
-        await serves(inference, subjects.PAUSE, PauseRequest, PauseAcknowledged, None)
+            signing = signer if server_of is verifier else None
+            await server_of.serve(subject, request, answer_it, queue=queue, limit=4, signer=signing)
         await prover.request(subjects.LEAN_RUN, example_of(LeanRunRequest), LeanRunReply, timeout=10)
         for asker in (learner, prover, ada):
             await asker.request(subjects.LEAN_VERIFY, example_of(LeanVerifyRequest), LeanVerifyReply, timeout=10)
@@ -353,8 +343,8 @@ async def test_inference_follows_only_what_a_learner_has_announced(server: Serve
 
 async def test_a_node_cannot_be_spoken_for_with_another_key_of_its_role(server: Server) -> None:
     me, stranger = named("prover-7"), Identity()
-    info = NodeInfo(me, role="prover", host="h", pid=1, version="0", started=0.0)
-    beat = Heartbeat(node_id=me, role="prover", time=1.0, state="running")
+    info = node_info(me)
+    beat = heartbeat(me)
     sick, entry = msgspec.structs.replace(beat, state="unhealthy"), f"$KV.{RUN}-nodes.prover.{me}"
     async with as_role(server, "ui") as ui, as_role(server, "prover") as prover, thief(server, "prover") as other:
         heard: list[Message] = []
@@ -428,15 +418,11 @@ async def what_is_there(admin: Bus) -> list[tuple[str, int]]:
     ]
 
 
-async def history_of(bus: Bus) -> bool:
-    return len(await bus.history(Point)) > 0
-
-
 async def test_a_client_reaches_no_attempt_and_no_result_of_another(server: Server) -> None:
     async with as_role(server, "ada") as ada, as_role(server, "bob") as bob:
         owned = ada.new_client("eval")
         assert owned.startswith("ada.")
-        asked = attempt(owned, "stolen")
+        asked = attempt("stolen", "eval", client=owned)
         with pytest.raises(NotAllowed, match="does not let a key of role client publish to"):
             await bob.publish_durable(subjects.todo(asked.purpose, owned), asked, message_id="stolen")
         with pytest.raises(BusError):
@@ -531,8 +517,8 @@ async def test_keys_come_and_go_while_the_broker_runs(tmp_path: Path) -> None:
         (lambda s, f: {}, r"refused the credentials; set \[bus\] key"),
         (lambda s, f: {"user": "u", "password": "p"}, "refused the credentials"),
         (lambda s, f: {"key": str(f / "none")}, r"learner\.nk cannot be read .*broker keys demo"),
-        (lambda s, f: {"key": str(damaged(f))}, "is no key of a user: one line of 58 letters"),
-        (lambda s, f: {"key": str(stranger(f))}, "refused the key of .*stranger.nk: it was revoked"),
+        (lambda s, f: {"key": key_file(f, "S" + keys.new_seed()[2:])}, "is no key of a user: one line of 58 letters"),
+        (lambda s, f: {"key": key_file(f, keys.new_seed())}, "refused the key of .*own.nk: it was revoked"),
         (lambda s, f: {"key": f"{s.bus.key}/demo/prover.nk"}, "not let .* be a learner: it is a key of"),
         (lambda s, f: {"invite": told("other")}, "the invite is for run other, not for demo"),
         (lambda s, f: {"invite": told("demo")}, "the invite is for prover, not for learner; .*--role learner"),
@@ -547,16 +533,9 @@ async def test_a_key_that_does_not_fit_is_said_in_one_line(
     assert "\n" not in str(error.value)
 
 
-def damaged(folder: Path) -> Path:
-    file = folder / "damaged.nk"
-    file.write_text("S" + keys.new_seed()[2:])
-    return file
-
-
-def stranger(folder: Path) -> Path:
-    file = folder / "stranger.nk"
-    file.write_text(keys.new_seed())
-    return file
+def key_file(folder: Path, text: str) -> str:
+    (folder / "own.nk").write_text(text)
+    return str(folder / "own.nk")
 
 
 def told(run: str) -> str:

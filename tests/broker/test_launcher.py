@@ -1,8 +1,6 @@
-import dataclasses
 import json
 import socket
 import stat
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
@@ -16,61 +14,47 @@ from common.bus import Bus
 pytestmark = pytest.mark.broker
 
 
-@pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Server]:
-    server = Server(BrokerSettings(port=0, store=str(tmp_path / "deep" / "store")), ("mesh", "secret"))
-    await server.start()
-    yield server
-    await server.stop(grace=0)
-
-
-async def test_the_store_is_private_and_holds_what_is_stored(server: Server, tmp_path: Path) -> None:
+async def test_a_server_keeps_a_private_store_listens_on_loopback_alone_and_is_alone_on_its_store(
+    tmp_path: Path,
+) -> None:
     store = tmp_path / "deep" / "store"
-    assert stat.S_IMODE(store.stat().st_mode) == 0o700
-    assert stat.S_IMODE((store / "nats-server.json").stat().st_mode) == 0o600
-    assert (store / "jetstream").is_dir()
-
-
-async def test_only_loopback_is_listened_on(server: Server) -> None:
-    assert server.process is not None
-    listening = [c for c in psutil.Process(server.process.pid).net_connections() if c.status == psutil.CONN_LISTEN]
-    assert {c.laddr.ip for c in listening} == {"127.0.0.1"}
-    assert len(listening) == 2
-
-
-async def test_two_brokers_on_one_store_are_refused(server: Server) -> None:
-    second = Server(server.settings)
-    with pytest.raises(BrokerError, match="another broker runs on the store"):
-        await second.start()
-    await second.stop()
-    bus = await Bus.connect(server.bus, run="r", name="n", wait=10)  # the first is unharmed
-    await bus.close()
-
-
-async def test_a_port_in_use_is_said_with_what_to_do(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        server = Server(BrokerSettings(port=port, store=str(tmp_path / "store")))
-        with pytest.raises(BrokerError, match=rf"port {port} .* in use.*--port"):
-            await server.start()
-
-
-async def test_a_store_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    server = Server(BrokerSettings(port=0, store=str(tmp_path / "file" / "store")))
-    with pytest.raises(BrokerError, match=r"cannot keep a store in .*store: Not a directory"):
-        await server.start()
-
-
-async def test_a_stopped_server_frees_its_store_and_leaves_no_process(tmp_path: Path) -> None:
-    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))
+    server = Server(BrokerSettings(port=0, store=str(store)), ("mesh", "secret"))
     await server.start()
     assert server.process is not None
     pid = server.process.pid
-    await server.stop()
+    try:
+        assert stat.S_IMODE(store.stat().st_mode) == 0o700
+        assert stat.S_IMODE((store / "nats-server.json").stat().st_mode) == 0o600
+        assert (store / "jetstream").is_dir()
+        listening = [c for c in psutil.Process(pid).net_connections() if c.status == psutil.CONN_LISTEN]
+        assert [c.laddr.ip for c in listening] == ["127.0.0.1"] * 2
+        second = Server(server.settings)
+        with pytest.raises(BrokerError, match="another broker runs on the store"):
+            await second.start()
+        await second.stop()
+        bus = await Bus.connect(server.bus, run="r", name="n", wait=10)  # the first is unharmed
+        await bus.close()
+    finally:
+        await server.stop()
+    # Stopped, it frees its store and leaves no process.
     assert not psutil.pid_exists(pid)
     await server.start()
-    await server.stop()
+    await server.stop(grace=0)
+
+
+async def test_what_keeps_a_server_from_running_is_said_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for settings, says in (
+            (BrokerSettings(port=port, store=str(tmp_path / "store")), rf"port {port} .* in use.*--port"),
+            (
+                BrokerSettings(port=0, store=str(tmp_path / "file" / "store")),
+                r"keep a store in .*: Not a directory",
+            ),
+        ):
+            with pytest.raises(BrokerError, match=says):
+                await Server(settings).start()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "node-7"])
@@ -89,7 +73,7 @@ async def test_a_server_that_is_open_to_others_refuses_strangers(tmp_path: Path)
     settings = BrokerSettings(host="0.0.0.0", port=0, store=str(tmp_path / "store"))
     with pytest.raises(BrokerError):
         await Server(settings).start()
-    server = Server(dataclasses.replace(settings), ("mesh", "secret"))
+    server = Server(settings, ("mesh", "secret"))
     try:
         await server.start()
         bus = await Bus.connect(server.bus, run="r", name="n", wait=10)

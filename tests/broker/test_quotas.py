@@ -11,16 +11,15 @@ from broker.launcher import Server
 from common.bus import Bus, BusError, TooManyWaiting, names
 from common.bus.permissions import inbox
 from common.bus.stored import api
-from common.lean import Theorem
 from common.life.node import NodeContext
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, Purpose
-from common.protocol.messages import BrokerFacts, NodeInfo
+from common.protocol.messages import BrokerFacts
 from common.settings import NodeSettings
 from node.command.status import _in_words
 from tests.background import Background
 from tests.broker.keyed import OTHER, RUN, Thief, as_role, keyed, thief, with_streams
-from tests.message_values import named
+from tests.message_values import attempt, named, node_info
 from tests.waiting import eventually, until
 
 pytestmark = pytest.mark.broker
@@ -42,10 +41,15 @@ def server(background: Background, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 async def asks(bus: Bus, client: str, number: int, purpose: Purpose = Purpose.EVAL) -> None:
-    attempt = Attempt(
-        f"{client}-{number}", "t", Theorem("t", "", "True"), purpose, seed=1, simulations=1, client=client
-    )
-    await bus.publish_durable(subjects.todo(purpose, client), attempt, message_id=attempt.attempt_id)
+    asked = attempt(f"{client}-{number}", purpose, client=client)
+    await bus.publish_durable(subjects.todo(purpose, client), asked, message_id=asked.attempt_id)
+
+
+def keeper_of(bus: Bus) -> watch.StreamKeeper:
+    """What a broker node does about the streams of a run."""
+    ctx = NodeContext("broker", NodeSettings(run=RUN))
+    ctx.bus = bus
+    return watch.StreamKeeper(ctx)
 
 
 async def test_who_has_too_many_attempts_waiting_waits_and_others_go_on(server: Server) -> None:
@@ -106,9 +110,7 @@ async def test_a_run_that_takes_all_it_can_get_leaves_the_other_runs_alone(serve
 async def test_requests_for_attempts_that_outlive_their_sender_are_dropped(server: Server) -> None:
     """Their replies go to a subject that has a reader, so the broker keeps them for ever and gives them attempts."""
     async with as_role(server, "admin") as admin, as_role(server, "prover") as prover:
-        ctx = NodeContext("broker", NodeSettings(run=RUN))
-        ctx.bus = admin
-        keeper = watch.StreamKeeper(ctx)
+        keeper = keeper_of(admin)
         async with thief(server, "prover") as someone:
             for _ in range(20):
                 subject = f"$JS.API.CONSUMER.MSG.NEXT.{RUN}-todo.todo-train"
@@ -125,14 +127,16 @@ async def test_requests_for_attempts_that_outlive_their_sender_are_dropped(serve
 
 async def test_attempts_that_are_handed_back_for_a_hundred_years_are_played(server: Server) -> None:
     async with as_role(server, "admin") as admin, as_role(server, "prover") as prover:
-        ctx = NodeContext("broker", NodeSettings(run=RUN))
-        ctx.bus = admin
-        keeper = watch.StreamKeeper(ctx)
+        keeper = keeper_of(admin)
         for number in (20, 21):
             await asks(admin, "learner", number, Purpose.TRAIN)
         for lease in await prover.lease("todo-train", Attempt, limit=2, wait=10):
             await lease.hand_back(delay=100 * 365 * 86400)
-        await eventually_leased(admin, 2)
+
+        async def leased() -> bool:
+            return (await admin.leased())["todo-train"] == 2
+
+        await until(leased)
         for _ in range(watch.LEASE_LOOKS):
             assert await prover.lease("todo-train", Attempt, limit=2, wait=0) == []
             await keeper.look()
@@ -142,16 +146,9 @@ async def test_attempts_that_are_handed_back_for_a_hundred_years_are_played(serv
             await lease.ack()
 
 
-async def eventually_leased(bus: Bus, number: int) -> None:
-    async def leased() -> bool:
-        return (await bus.leased())["todo-train"] == number
-
-    await until(leased)
-
-
 async def test_no_header_lets_a_node_remove_what_others_have_stored(server: Server) -> None:
     async with as_role(server, "inference") as inference, as_role(server, "learner") as learner:
-        node = NodeInfo(named("inference-x"), "inference", host="h", pid=1, version="0", started=0.0)
+        node = node_info(named("inference-x"), "inference")
         await inference.register(node)
         async with thief(server, "prover") as someone:
             for subject in (f"$KV.{RUN}-nodes.prover.x", f"{RUN}.theorem.result.learner"):

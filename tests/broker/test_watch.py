@@ -26,26 +26,24 @@ from common.protocol.attempts import Attempt
 from common.protocol.messages import BrokerFacts, VerifierKeys
 from common.protocol.subjects import VERIFIERS, todo
 from common.settings import NodeSettings
+from tests.message_values import attempt
 from tests.waiting import until
 
 
-def attempt(number: int, size: int = 10) -> Attempt:
-    theorem = Theorem("t", "", "x" * size)
-    return Attempt(attempt_id=f"a{number}", theorem_id="t", theorem=theorem, purpose="train", simulations=1, seed=1)
-
-
 async def publish(bus: Bus, number: int, size: int = 10) -> None:
-    await bus.publish_durable(todo("train"), attempt(number, size), message_id=f"a{number}", timeout=2)
+    message = attempt(f"a{number}", theorem=Theorem("t", "", "x" * size))
+    await bus.publish_durable(todo("train"), message, message_id=message.attempt_id, timeout=2)
 
 
 def context(bus: Bus) -> NodeContext:
+    """A broker node that keeps this run."""
     ctx = NodeContext("broker", NodeSettings(run=bus.run))
     ctx.bus = bus
     ctx.state = "running"
     return ctx
 
 
-async def test_streams_that_vanish_are_made_again_and_it_is_said(bus: Bus) -> None:
+async def test_streams_and_consumers_that_vanish_are_made_again_and_it_is_said(bus: Bus) -> None:
     ctx = context(bus)
     ctx.settings.bus.verifiers = ("a key",)
     keeper = StreamKeeper(ctx)
@@ -60,19 +58,14 @@ async def test_streams_that_vanish_are_made_again_and_it_is_said(bus: Bus) -> No
     assert line["log_level"] == "error" and all(name in line["streams"] for name in names.streams_of(bus.run))
     assert isinstance(ctx.facts, BrokerFacts) and f"{bus.run}-todo" in ctx.facts.lost, "`proofmesh status` shows it"
     assert await bus.get_state(VERIFIERS, VerifierKeys) == VerifierKeys(keys=("a key",))
-    await publish(bus, 1)
-    (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=5)
-    await lease.ack()
-
-
-async def test_a_consumer_that_is_deleted_is_made_again_and_its_messages_are_there(bus: Bus) -> None:
-    keeper = StreamKeeper(context(bus))
+    # A consumer that is deleted is made again, too, and its messages are there.
     await publish(bus, 1)
     await api(bus._replies, f"CONSUMER.DELETE.{names.todo_stream(bus.run)}.todo-train")
     assert await bus.lease("todo-train", Attempt, limit=1, wait=0) == []
     await keeper.look()
     (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=5)
     assert lease.message.attempt_id == "a1"
+    await lease.ack()
 
 
 async def test_a_stream_that_cannot_be_made_again_makes_the_node_unhealthy(bus: Bus) -> None:
@@ -131,6 +124,7 @@ async def test_a_queue_that_the_broker_has_no_room_for_is_reported(
     await server.stop(grace=0)
 
 
+ROOT = Path(__file__).parents[2]
 NODE = """
 import sys
 from broker import watch
@@ -152,9 +146,6 @@ async def health(bus: Bus) -> dict[str, object]:
     return {}
 
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-
-
 def may_mount(folder: Path) -> bool:
     """Whether a user may mount a file system of its own here."""
     if shutil.which("unshare") is None:
@@ -172,7 +163,9 @@ async def test_a_full_disk_is_said_and_writes_go_on_when_there_is_room(tmp_path:
         pytest.skip("no file systems of one's own here (unshare -rm)")
     inside = 'mount -t tmpfs -o size=24m tmpfs "$1" && exec "$2" -c "$3" "$4" "$1/store"'
     arguments = ["mounting", str(disk), sys.executable, NODE, str(unused_tcp_port)]
-    process = await spawn_child(["unshare", "-rm", "sh", "-c", inside, *arguments], env=ENVIRONMENT)
+    process = await spawn_child(
+        ["unshare", "-rm", "sh", "-c", inside, *arguments], env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
     seen = Path(f"/proc/{process.pid}/root{disk}")  # the disk as the node sees it
     bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{unused_tcp_port}"), run="r", name="test", wait=30)
     number = 0
