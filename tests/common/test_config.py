@@ -81,24 +81,11 @@ def mesh(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_file_goes_over_the_defaults(mesh: Path) -> None:
-    settings = load(ExampleSettings, mesh, "prover")
-    assert (settings.searches, settings.c_init, settings.name) == (8, 1.0, "x")
-    assert (settings.sizes, settings.place, settings.inner.depth) == ((3, 4, 5), Path("b/c"), 7)
-
-
-def test_flags_go_over_the_file(mesh: Path) -> None:
-    settings = load(ExampleSettings, mesh, "prover", ["--name", "y", "--inner.depth", "9"])
-    assert (settings.searches, settings.name, settings.inner.depth) == (8, "y", 9)
-
-
-def test_no_file_means_the_defaults() -> None:
+def test_a_file_goes_over_the_defaults_and_flags_go_over_the_file(mesh: Path) -> None:
     assert load(ExampleSettings, None, "prover") == ExampleSettings()
-
-
-def test_what_every_role_reads(mesh: Path) -> None:
-    node = load_node(mesh)
-    assert (node.run, node.bus.url, node.log_level) == ("night-3", "nats://127.0.0.1:5000", "debug")
+    settings = load(ExampleSettings, mesh, "prover", ["--name", "y", "--inner.depth", "9"])
+    assert (settings.searches, settings.c_init, settings.name, settings.fast) == (8, 1.0, "y", False)
+    assert (settings.sizes, settings.place, settings.inner.depth) == ((3, 4, 5), Path("b/c"), 9)
 
 
 def test_a_role_is_resolved_from_one_command_line(mesh: Path) -> None:
@@ -124,16 +111,13 @@ def test_the_run_directory_reaches_the_learner(mesh: Path) -> None:
     assert load(Learner, mesh, "learner").directory == "somewhere"
 
 
-def test_what_was_resolved_is_written_and_read_again(mesh: Path, tmp_path: Path) -> None:
+def test_what_was_resolved_is_written_without_passwords_and_read_again(mesh: Path, tmp_path: Path) -> None:
     settings, node = load(ExampleSettings, mesh, "prover"), load_node(mesh)
+    assert (node.run, node.bus.url, node.log_level) == ("night-3", "nats://127.0.0.1:5000", "debug")
     again = tmp_path / "config.toml"
     again.write_text(dump({"prover": settings, "node": node}))
     assert load(ExampleSettings, again, "prover") == settings
     assert load_node(again) == node
-
-
-def test_passwords_are_not_written(mesh: Path) -> None:
-    node = load_node(mesh)
     node.bus = dataclasses.replace(node.bus, user="u", password="secret")
     assert "secret" not in dump({"node": node})
 
@@ -167,21 +151,8 @@ def test_errors_say_file_section_and_key(tmp_path: Path, text: str, message: str
     file.write_text(text)
     with pytest.raises(ConfigError, match=message):
         load(ExampleSettings, file, "prover")
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nothing\.toml: cannot be read: No such file"):
         load_node(tmp_path / "nothing.toml")
-
-
-@pytest.mark.parametrize(("argv", "said"), [(["--serches", "4"], "--searches"), (["--searches", "many"], "--searches")])
-def test_wrong_flags_end_with_code_2_and_say_what_was_meant(
-    argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as end:
-        resolve(ExampleSettings, "prover", argv)
-    assert end.value.code == 2
-    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -196,6 +167,16 @@ def test_wrong_flags_end_with_code_2_and_say_what_was_meant(
 def test_values_of_flags_must_make_sense_too(argv: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         resolve(ExampleSettings, "prover", argv)
+
+
+@pytest.mark.parametrize("argv", [["--serches", "4"], ["--searches", "many"]])
+def test_wrong_flags_end_with_code_2_and_say_what_was_meant(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        resolve(ExampleSettings, "prover", argv)
+    assert end.value.code == 2
+    assert "--searches" in capsys.readouterr().err
 
 
 def test_every_section_of_a_file_is_known() -> None:
@@ -215,3 +196,36 @@ def test_a_command_about_a_mesh_finds_the_broker_of_a_file_or_of_a_run(tmp_path:
     ]
     told = config.MeshOptions(config=run, run="other", url="nats://10.0.0.2:2").mesh()
     assert (told.run, told.bus.url) == ("other", "nats://10.0.0.2:2")
+
+
+@pytest.fixture(autouse=True)
+def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PROOFMESH_NATS_USER", "PROOFMESH_NATS_PASSWORD"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("address", "url", "credentials"),
+    [
+        ("nats://mesh:secret@h:4222", "nats://h:4222", ("mesh", "secret")),
+        ("mesh:secret@h:4222", "h:4222", ("mesh", "secret")),
+        ("nats://secret@h", "nats://h", ("", "secret")),
+        ("nats://mesh:sec%40ret@h", "nats://h", ("mesh", "sec@ret")),
+        ("nats://mesh:s/e@c?r#et@h", "nats://h", ("mesh", "s/e@c?r#et")),
+        ("nats://h1:1, tls://mesh:secret@h2,nats://other:x@h3", "nats://h1:1,tls://h2,nats://h3", ("mesh", "secret")),
+        ("nats://h1:1", "nats://h1:1", ("", "")),
+    ],
+)
+def test_an_address_is_kept_without_its_credentials(address: str, url: str, credentials: tuple[str, str]) -> None:
+    bus = BusSettings(url=address)
+    assert bus.url == url and bus.credentials() == credentials
+    assert "secret" not in repr(bus)
+    assert dataclasses.replace(bus).credentials() == credentials
+
+
+def test_credentials_of_the_address_win_over_those_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROOFMESH_NATS_USER", "else")
+    monkeypatch.setenv("PROOFMESH_NATS_PASSWORD", "where")
+    assert BusSettings(url="nats://secret@h").credentials() == ("", "secret")
+    assert BusSettings(user="mesh").credentials() == ("mesh", "where")
+    assert BusSettings().credentials() == ("else", "where")

@@ -8,10 +8,6 @@ from common.life.node import Endpoints, address_for_others, own_address
 from common.settings import LifeSettings
 
 
-async def no_way(host: str, family: socket.AddressFamily) -> str:
-    return ""
-
-
 async def test_an_address_of_ipv6_is_in_brackets() -> None:
     served = Endpoints(Metrics(), dict, LifeSettings(host="::1"))
     await served.start()
@@ -41,11 +37,13 @@ async def test_all_addresses_are_the_one_on_the_way_to_the_broker(monkeypatch: p
     assert asked == [("broker.example", socket.AF_INET), ("broker.example", socket.AF_INET6)]
 
 
-async def test_without_a_way_to_the_broker_it_is_the_machines_name(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_way_to_the_broker_it_is_the_machines_name_and_a_chosen_address_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def no_way(host: str, family: socket.AddressFamily) -> str:
+        return ""
+
     assert await own_address("::1", socket.AF_INET) == ""
     monkeypatch.setattr(endpoints, "own_address", no_way)
     assert await address_for_others("0.0.0.0", "broker.example") == socket.gethostname()
-
-
-async def test_an_address_that_was_chosen_stays() -> None:
     assert await address_for_others("127.0.0.1", "broker.example") == "127.0.0.1"

@@ -12,18 +12,16 @@ def test_a_metric_is_the_same_wherever_it_is_asked_for() -> None:
     metrics.counter("attempts", "Attempts").inc()
     metrics.counter("proofmesh_attempts", "Attempts").inc(2)
     metrics.gauge("searches", "Searches", ["purpose"]).labels("train").set(5)
-    metrics.histogram("lean_seconds", "Lean").observe(0.2)
+    histogram = metrics.histogram("lean_seconds", "Lean")
+    for seconds in (0.2, 50, 170):
+        histogram.observe(seconds)
     text = metrics.render().decode()
     assert "proofmesh_attempts_total 3.0" in text
     assert 'proofmesh_searches{purpose="train"} 5.0' in text
-    assert 'proofmesh_lean_seconds_bucket{le="0.25"} 1.0' in text
-
-
-def test_a_name_is_not_two_kinds_of_metric() -> None:
-    metrics = Metrics()
-    metrics.counter("things", "Things")
+    for bound, count in (("0.25", 1), ("60.0", 2), ("180.0", 3)):  # attempts of minutes are told apart
+        assert f'proofmesh_lean_seconds_bucket{{le="{bound}"}} {count}.0' in text
     with pytest.raises(ValueError, match="is a Counter, but was requested as a Gauge"):
-        metrics.gauge("things", "Things")
+        metrics.gauge("attempts", "Attempts")
 
 
 def test_every_metric_that_the_code_declares_keeps_prometheus_conventions() -> None:
@@ -31,12 +29,8 @@ def test_every_metric_that_the_code_declares_keeps_prometheus_conventions() -> N
 
 
 @pytest.mark.process
-def test_promtool_finds_nothing_in_any_metric() -> None:
+def test_promtool_finds_nothing_in_any_metric_and_hears_what_is_against_the_conventions() -> None:
     assert prometheus.promtool("check", "metrics", text=prometheus.every_metric()) == ""
-
-
-@pytest.mark.process
-def test_promtool_hears_what_is_against_the_conventions() -> None:
     metrics = Metrics()
     metrics.gauge("workers_rss_mb", "Memory")
     assert "abbreviated units" in prometheus.promtool("check", "metrics", text=metrics.render().decode())
@@ -66,16 +60,6 @@ def test_a_total_that_begins_again_is_counted_on() -> None:
     for total in (2, 5, 5, 1, 4):
         followed.follow(total)
     assert "proofmesh_drops_total 9.0" in metrics.render().decode()
-
-
-def test_histograms_tell_attempts_of_minutes_apart() -> None:
-    metrics = Metrics()
-    histogram = metrics.histogram("check_seconds", "Checks")
-    for seconds in (50, 170):
-        histogram.observe(seconds)
-    text = metrics.render().decode()
-    assert 'proofmesh_check_seconds_bucket{le="60.0"} 1.0' in text
-    assert 'proofmesh_check_seconds_bucket{le="180.0"} 2.0' in text
 
 
 class FakeNvml:
@@ -117,8 +101,5 @@ def test_gpus_are_shown_in_base_units_and_what_one_does_not_tell_is_left_out(mon
     assert prometheus.problems(text) == []
     assert gpu_values(metrics) == {"gpu_share": 0.37, "gpu_memory_share": round(3 / 80, 3)}
     assert gpu_values(Metrics()) == {}
-
-
-def test_a_machine_without_nvml_shows_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    assert not show_gpus(Metrics())
+    assert not show_gpus(Metrics()), "a machine without NVML"

@@ -175,42 +175,43 @@ async def done(ctx: NodeContext) -> None:
     ctx.log.info("nothing to do")
 
 
-@pytest.mark.parametrize(("main", "said"), [(crash, "main is broken"), (crash_beside, "a task is broken")])
-def test_a_crash_is_logged_with_its_traceback_and_exits_1(
-    mesh_run: RunOnBroker, background: Background, capsys: pytest.CaptureFixture[str], main: Main, said: str
+@pytest.mark.parametrize(
+    ("main", "code", "said", "crashes"),
+    [
+        (crash, 1, "main is broken", True),
+        (crash_beside, 1, "a task is broken", True),
+        (fail, 1, "start with warm-start", False),
+        (leave, 1, "port 5 is in use; choose another", False),
+        (done, 0, "nothing to do", False),
+    ],
+)
+def test_an_end_is_said_and_told_to_the_run_and_a_crash_with_its_traceback(
+    mesh_run: RunOnBroker,
+    background: Background,
+    capsys: pytest.CaptureFixture[str],
+    main: Main,
+    code: int,
+    said: str,
+    crashes: bool,
 ) -> None:
     heard: list[LogRecord] = []
     bus = background.run(Bus.connect(mesh_run.bus, run=mesh_run.name, name="test", wait=10))
     background.run(bus.subscribe("telemetry.>", LogRecord, lambda _, message: heard.append(message)))
-    assert run_node("tester", mesh_run.node, main) == 1
+    assert run_node("tester", mesh_run.node, main) == code
     errors = capsys.readouterr().err
-    assert "ZeroDivisionError" in errors
     assert said in errors
-    assert "Traceback" in errors
-    background.run(eventually(lambda: any(r.level == "error" and said in str(r.fields) for r in heard)))
+    assert ("Traceback" in errors, "ZeroDivisionError" in errors) == (crashes, crashes)
+    background.run(eventually(lambda: any(said in str((each.event, each.fields)) for each in heard)))
+    assert not crashes or "error" in {each.level for each in heard}
     assert background.run(bus.nodes()) == []
     background.run(bus.close())
 
 
-@pytest.mark.parametrize(
-    ("main", "code", "said"),
-    [(fail, 1, "start with warm-start"), (leave, 1, "port 5 is in use; choose another"), (done, 0, "nothing to do")],
-)
-def test_an_expected_end_is_said_without_a_traceback(
-    mesh_run: RunOnBroker, capsys: pytest.CaptureFixture[str], main: Main, code: int, said: str
+def test_a_metrics_port_in_use_and_a_bad_run_name_are_said(
+    mesh_run: RunOnBroker, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_node("tester", mesh_run.node, main) == code
-    errors = capsys.readouterr().err
-    assert said in errors
-    assert "Traceback" not in errors
-
-
-def test_a_bad_run_name_exits_2_before_anything_else(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_node("tester", NodeSettings(run="No Such Run"), done) == 2
     assert "lower-case letters" in capsys.readouterr().err
-
-
-def test_a_metrics_port_in_use_is_said(mesh_run: RunOnBroker, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert run_node("tester", replace(mesh_run.node, metrics_port=port), done) == 1

@@ -6,20 +6,14 @@ from hypothesis import given, settings, strategies as st
 
 from common.lean import ProofTree
 from common.protocol import attempts
-from common.protocol.attempts import AttemptOutcome, AttemptResult, PartialResults, Purpose, ResultPart, divide, joined
+from common.protocol.attempts import AttemptOutcome, AttemptResult, PartialResults, ResultPart, divide, joined
 from common.protocol.messages import MAX_MESSAGE_BYTES, MalformedMessage, decode, encode
+from tests.message_values import example_of
 
 
 def result(proof: ProofTree | None, message: str = "") -> AttemptResult:
-    return AttemptResult(
-        attempt_id="a",
-        theorem_id="t",
-        purpose=Purpose.TRAIN,
-        prover_id="p",
-        outcome=AttemptOutcome.PROVED,
-        message=message,
-        proof=proof,
-    )
+    plain: AttemptResult = example_of(AttemptResult)
+    return msgspec.structs.replace(plain, message=message, proof=proof)
 
 
 def chain(sizes: list[int]) -> ProofTree:
@@ -61,22 +55,15 @@ def test_parts_fit_and_make_the_result_again_in_any_order(sizes: list[int], limi
     assert found[-1] == whole and not any(found[:-1])
 
 
-def test_megabytes_travel_in_messages_of_the_real_limit() -> None:
+def test_megabytes_and_the_greatest_depth_travel_in_messages_of_the_real_limit() -> None:
     whole = result(chain([20_000] * 100))
     divided = parts_of(whole)
     assert len(divided) >= 3
     received = [decode(encode(part), ResultPart) for part in divided]
     assert joined([part.payload for part in received], received[0].digest) == whole
-
-
-def test_a_proof_of_the_greatest_depth_travels() -> None:
-    whole = result(chain([100] * 256))
-    assert decode(encode(whole), AttemptResult) == whole
-
-
-def test_a_long_message_is_divided_too() -> None:
-    whole = result(None, message="x" * (MAX_MESSAGE_BYTES + 1))
-    assert len(parts_of(whole)) == 2
+    assert len(parts_of(result(None, message="x" * (MAX_MESSAGE_BYTES + 1)))) == 2
+    deepest = result(chain([100] * 256))
+    assert decode(encode(deepest), AttemptResult) == deepest
 
 
 def test_a_result_of_too_many_parts_becomes_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

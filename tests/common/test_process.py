@@ -58,18 +58,14 @@ async def test_a_child_dies_when_its_parent_is_killed() -> None:
     parent.stdout.close()
 
 
-async def test_a_child_is_the_program_itself_in_a_group_of_its_own() -> None:
-    child = await spawn_child(python("import os; print(os.getpid(), os.getpgid(0))"), stdout=subprocess.PIPE)
-    output, _ = await child.communicate()
-    assert output.split() == [str(child.pid).encode()] * 2
-    assert child.returncode == 0
-
-
-async def test_a_child_gets_its_environment_and_folder(tmp_path: Path) -> None:
-    code = "import os; print(os.environ.get('FOO'), os.environ.get('HOME'), os.getcwd())"
+async def test_a_child_is_the_program_itself_in_a_group_of_its_own_with_its_environment_and_folder(
+    tmp_path: Path,
+) -> None:
+    code = "import os; print(os.getpid(), os.getpgid(0), os.environ.get('FOO'), os.environ.get('HOME'), os.getcwd())"
     child = await spawn_child(python(code), env={"FOO": "bar"}, cwd=tmp_path, stdout=subprocess.PIPE)
     output, _ = await child.communicate()
-    assert output.decode().split() == ["bar", "None", str(tmp_path)]
+    assert output.decode().split() == [str(child.pid), str(child.pid), "bar", "None", str(tmp_path)]
+    assert child.returncode == 0
 
 
 async def test_a_stubborn_group_is_killed_with_its_grandchildren() -> None:

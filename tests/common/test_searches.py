@@ -7,7 +7,6 @@ import pytest
 
 from common.lean import Theorem
 from common.protocol.attempts import (
-    MOST_PACKED,
     Attempt,
     AttemptOutcome,
     AttemptResult,
@@ -75,12 +74,13 @@ def test_a_tree_that_is_too_large_loses_messages_then_failed_tactics_then_all() 
         root = msgspec.structs.replace(ROOT, state=noise.randbytes(state).hex(), failed=failed)
         return msgspec.structs.replace(TREE, states=(root, LEAF))
 
-    for state, message, count, longest in ((10, 3000, 300, 2000), (10, 3000, 4000, 201), (MOST_PACKED // 2, 9, 1, 18)):
-        (found,) = unpacked("t", packed([sized(state, message, count)]))
+    most = 2**16
+    for state, message, count, longest in ((10, 3000, 20, 2000), (10, 3000, 250, 201), (most // 2, 9, 1, 18)):
+        (found,) = unpacked("t", packed([sized(state, message, count)], most))
         assert max(len(each.message) for each in found.states[0].failed) == min(longest + 1, 2 * message) or (
             longest == 201 and len(found.states[0].failed) == count
         )
-    assert packed([sized(2 * MOST_PACKED, 9, 1)]) == b""
+    assert packed([sized(2 * most, 9, 1)], most) == b""
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,5 @@ def test_visible_devices_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")
     assert read_machine().gpus == 2
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert read_machine().gpus == 0
-
-
-def test_this_machine_has_cores_and_memory() -> None:
     machine = read_machine()
-    assert machine.cores >= 1
-    assert machine.memory_mb > 100
+    assert machine.gpus == 0 and machine.cores >= 1 and machine.memory_mb > 100

@@ -63,11 +63,8 @@ def test_letters_of_any_script_mathematics_and_accents_are_unchanged(text: str) 
 def test_escapes_are_those_that_people_know() -> None:
     assert visible("a\n\r\t\0\x1b\x9b\u202e\U000e0041\udcff") == r"a\n\r\t\x00\x1b\x9b\u202e\U000e0041\udcff"
     assert visible("a\u3164b\u00adc\ufe0f") == r"a\u3164b\xadc\ufe0f"
-
-
-def test_a_layout_that_is_indented_already_is_kept() -> None:
     assert visible("goals:\n  a\n    b", multiline=True) == "goals:\n      a\n        b"
-    assert visible("goals:\r\n    a\n      b", multiline=True) == "goals:\n    a\n      b"
+    assert visible("goals:\r\n    a\n      b", multiline=True) == "goals:\n    a\n      b", "it is indented already"
 
 
 @given(ANY)
