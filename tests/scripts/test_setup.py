@@ -13,13 +13,6 @@ ROOT = Path(__file__).parents[2]
 GOOD = steps.Facts("Linux", "x86_64", (2, 35), (3, 11), 50_000)
 
 
-# --- steps ------------------------------------------------------------------------------------------------------------
-
-
-def step(name: str, key: str | None, journal: list[str], **options: object) -> steps.SetupStep:
-    return steps.SetupStep(name, key, lambda: journal.append(name), **options)  # type: ignore[arg-type]
-
-
 def test_a_set_up_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
     stamp, journal, broken = steps.Stamp(tmp_path / "stamp.json"), [], [True]
 
@@ -28,15 +21,16 @@ def test_a_set_up_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
             raise RuntimeError("no network")
         journal.append("b")
 
-    plan = [step("a", "1", journal), steps.SetupStep("b", "1", second), step("c", "1", journal)]
+    plan = [
+        steps.SetupStep("a", "1", lambda: journal.append("a")),
+        steps.SetupStep("b", "1", second),
+        steps.SetupStep("c", "1", lambda: journal.append("c")),
+    ]
     with pytest.raises(steps.StepFailed, match="b: no network"):
         steps.run(plan, stamp, lambda line: None)
     broken.clear()
     assert steps.run(plan, stamp, lambda line: None) == 2
     assert journal == ["a", "b", "c"]
-
-
-# --- the machine ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -58,9 +52,6 @@ def test_each_problem_says_what_to_do(changed: dict[str, object], words: str) ->
     assert words in found[0]
 
 
-# --- pip --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("output", "words"),
     [
@@ -72,9 +63,6 @@ def test_each_problem_says_what_to_do(changed: dict[str, object], words: str) ->
 )
 def test_failures_of_pip_come_with_advice(output: str, words: str) -> None:
     assert words in pip.advice(output)
-
-
-# --- environments -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.process
@@ -92,39 +80,32 @@ def test_a_system_where_no_way_works_is_told_what_to_install(tmp_path: Path, mon
     assert not (tmp_path / "venv").exists()
 
 
-# --- pins -------------------------------------------------------------------------------------------------------------
+def named(requirement: Requirement) -> str:
+    return requirement.name.lower().replace("_", "-")
 
 
 def pins() -> dict[str, str]:
     lines = (ROOT / "requirements" / "base.txt").read_text().splitlines()
-    found = (line.split("==") for line in lines if re.match(r"[A-Za-z]", line))
-    return {name.lower().replace("_", "-"): version for name, version in found}
+    found = (Requirement(line) for line in lines if re.match(r"[A-Za-z]", line))
+    return {named(each): str(each.specifier).removeprefix("==") for each in found}
 
 
-def test_pins_agree_with_the_project_file() -> None:
+def test_pins_agree_with_the_project_file_and_every_transitive_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["dev"], *extras["models"]]
-    for requirement in wanted:
-        name, _, version = requirement.partition(";")[0].strip().partition("==")
-        if not name.startswith("torch"):
-            assert pins().get(name.lower().replace("_", "-")) == version, requirement
-
-
-def test_every_transitive_dependency_is_pinned() -> None:
-    waiting, seen = [("proofmesh", "dev"), ("proofmesh", "models")], set()
+    direct = [Requirement(text) for text in [*project["dependencies"], *extras["dev"], *extras["models"]]]
+    for each in direct:
+        if not each.name.startswith("torch"):
+            assert pins().get(named(each)) == str(each.specifier).removeprefix("=="), each
+    waiting, seen = list(direct), set()
     while waiting:
-        name, extra = waiting.pop()
-        for text in importlib.metadata.requires(name) or []:
-            requirement = Requirement(text)
-            needed = requirement.name.lower().replace("_", "-")
-            if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
-                continue
-            if needed not in seen and not needed.startswith(("nvidia-", "cuda-", "triton")):  # torch's own exact pins
-                seen.add(needed)
-                waiting.append((needed, ""))
+        found = waiting.pop()
+        wanted = found.marker is None or found.marker.evaluate({"extra": ""})
+        if wanted and named(found) not in seen and not named(found).startswith(("nvidia-", "cuda-", "triton")):
+            seen.add(named(found))
+            waiting += map(Requirement, importlib.metadata.requires(found.name) or [])
     assert len(seen) > 40
-    assert seen - {"torch"} <= set(pins())
+    assert seen - {"torch"} <= set(pins()), "beside torch's own exact pins"
 
 
 @pytest.mark.process

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -16,9 +17,9 @@ from scripts.made_run import BEGAN, make_run
 from tests.node.eval.small import outcomes, write
 from tests.node.stp.filled import filled
 from tests.ui.browser import Serve, Windows
-from tests.ui.hostile_run import hostile_run
+from tests.ui.hostile_run import make_hostile
 from tests.ui.monitors import monitoring
-from ui.runs import Run, Runs
+from ui.runs import Kind, Run, Runs
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page
@@ -50,12 +51,20 @@ async def page(windows: Windows) -> Page:
 
 
 @pytest.fixture(scope="session")
-def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a finished run, `made`, one full of hostile values, `hostile`, and runs of the other kinds:
-    `training`, `self-play`, `evaluation`. Tests only read them."""
-    folder = tmp_path_factory.mktemp("runs")
-    make_run(folder / "made")
-    hostile_run(folder / "hostile")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run of a learner, with all files. Tests only read them."""
+    folder = tmp_path_factory.mktemp("runs") / "made"
+    make_run(folder)
+    return Run("made", Kind.LEARNER, folder)
+
+
+@pytest.fixture(scope="session")
+def runs_folder(made: Run) -> Path:
+    """The folder of `made`, with a run full of hostile values, `hostile`, and runs of the other kinds: `training`,
+    `self-play`, `evaluation`. Tests only read them."""
+    folder = made.path("").parent
+    shutil.copytree(folder / "made", folder / "hostile")
+    make_hostile(folder / "hostile")
     filled(folder / "self-play").close()
     write(folder / "evaluation", outcomes({"t1": 5, "t2": 0, "t3": 17}))
     (folder / "training").mkdir()

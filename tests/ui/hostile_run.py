@@ -16,7 +16,6 @@ import msgspec
 from common.limits import LONGEST_NAME
 from common.records.readers import DATABASE
 from common.records.searches import FILE as SEARCHES, SearchTree, packed, unpacked
-from scripts.made_run import make_run
 from tests.hostile import HOSTILE
 
 MARK = "window.ran"
@@ -70,9 +69,8 @@ KEPT = {
 """Fields with a format of their own, which other programs check."""
 
 
-def hostile_run(folder: Path) -> None:
-    """Make a run with hostile values in every field that has free text or a number."""
-    make_run(folder)
+def make_hostile(folder: Path) -> None:
+    """Give a run hostile values in every field that has free text or a number."""
     _records(folder / DATABASE)
     _records(folder / SEARCHES)
     for file in [*folder.glob("*.jsonl"), *folder.glob("*.json"), *folder.glob("logs/*.log")]:

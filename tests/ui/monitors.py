@@ -3,17 +3,22 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from common import curves
 from common.curves import METRICS, Evaluated, Part, encode_line
 from common.life.serving import served
+from common.protocol.messages import NodeInfo
 from common.records.readers import DATABASE
 from common.records.store import Store
 from common.settings import WebSettings
 from tests.node.learner.builders import PROVED, planned, result, row
 from ui.mesh_state import MeshState
 from ui.runs import Kind, Run, Runs
-from ui.server import Monitor
+from ui.server import Monitor, encode
+from ui.views import all_views, asked
 
 
 def evaluated(label: str, **changes: int) -> Evaluated:
@@ -36,15 +41,24 @@ def make_run(folder: Path) -> Store:
     return store
 
 
-def mesh(name: str = "demo") -> Run:
-    """The run of a watched mesh whose folder is elsewhere."""
-    return Run(name, Kind.MESH, None, MeshState(), connected=True)
+def mesh(name: str = "demo", *nodes: NodeInfo, now: float = 1.0) -> Run:
+    """The run of a watched mesh whose folder is elsewhere, with these nodes in its registry."""
+    state = MeshState()
+    state.see_registry(list(nodes), now)
+    return Run(name, Kind.MESH, None, state, connected=True)
+
+
+def ask(run: Run, view: str, /, **parameters: str | int) -> Any:
+    """What a page gets from a view of a run; `from_` is the parameter `from`."""
+    found = all_views()[view]
+    given = {name.rstrip("_"): str(value) for name, value in parameters.items()}
+    return msgspec.json.decode(encode(found.answer(run, asked(found, given))))
 
 
 @asynccontextmanager
-async def monitoring(runs: Runs, port: int = 0) -> AsyncIterator[str]:
-    """The address of a monitor, without a slash at its end."""
-    monitor = Monitor(runs)
+async def monitoring(runs: Runs, port: int = 0, **options: Any) -> AsyncIterator[str]:
+    """The address of a monitor, without a slash at its end. `options`: of the Monitor."""
+    monitor = Monitor(runs, **options)
     async with served(monitor.application(), WebSettings(), port) as runner:
         yield f"http://127.0.0.1:{runner.addresses[0][1]}"
         monitor.close()

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession, web
+from aiohttp import ClientSession
 
 from common.bus import Bus
 from common.life.node import NodeContext, NodeSettings
@@ -14,12 +14,11 @@ from common.life.serving import Access
 from common.output.command import Exit
 from common.settings import WebSettings
 from tests.background import RunOnBroker
-from tests.common.node_program import __file__ as PROGRAM
-from tests.ui.monitors import mesh
+from tests.common.test_node import PROGRAM, registered
+from tests.ui.monitors import mesh, monitoring
 from tests.waiting import until
 from ui.control import HEADER, Control
 from ui.runs import Runs
-from ui.server import Monitor
 
 TOKEN = "abcdefgh" * 4
 MAY = {"Authorization": f"Bearer {TOKEN}", HEADER: "1"}
@@ -28,13 +27,10 @@ MAY = {"Authorization": f"Bearer {TOKEN}", HEADER: "1"}
 @asynccontextmanager
 async def controlling(run: RunOnBroker) -> AsyncIterator[str]:
     control = Control(NodeSettings(run=run.name, bus=run.bus))
-    monitor = Monitor(Runs(None, mesh(run.name)), Access(WebSettings(), TOKEN), control)
-    runner = web.AppRunner(monitor.application())
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield f"http://127.0.0.1:{runner.addresses[0][1]}/api/control"
+    access = Access(WebSettings(), TOKEN)
+    async with monitoring(Runs(None, mesh(run.name)), access=access, control=control) as url:
+        yield f"{url}/api/control"
     await control.close()
-    await runner.cleanup()
 
 
 async def posted(url: str, body: object, headers: dict[str, str] | None = None) -> tuple[int, Any]:
@@ -46,16 +42,11 @@ async def posted(url: str, body: object, headers: dict[str, str] | None = None) 
 @pytest.mark.process
 async def test_a_node_is_asked_and_leaves(mesh_run: RunOnBroker, bus: Bus) -> None:
     node = await spawn_child([sys.executable, PROGRAM, "serve", mesh_run.bus.url, mesh_run.name])
-
-    async def there() -> bool:
-        return bool(await bus.nodes())
-
     try:
-        await until(there)
+        await registered(bus, "phase-one")
         async with controlling(mesh_run) as url:
-            status, found = await posted(
-                f"{url}/ask", {"what": "level", "node": "tester", "level": "debug", "seconds": 1}
-            )
+            level = {"what": "level", "node": "tester", "level": "debug", "seconds": 1}
+            status, found = await posted(f"{url}/ask", level)
             assert status == 200 and found["silent"] == []
             assert [each["fields"]["logs"] for each in found["answers"]] == ["debug"]
             status, found = await posted(f"{url}/ask", {"what": "pause", "node": "tester"})
@@ -74,23 +65,13 @@ async def test_nobody_acts_without_the_token_the_header_or_a_whole_request(mesh_
         assert (await posted(f"{url}/ask", ask, {HEADER: "1"}))[0] == 401
         assert (await posted(f"{url}/ask", ask, {"Authorization": f"Bearer {TOKEN}"}))[0] == 400
         assert (await posted(f"{url}/ask", ask, MAY | {"Origin": "https://evil.example"}))[0] == 403
-        for bad in (
-            {"what": "drain"},
-            {"what": "rm", "node": "a"},
-            {"what": "drain", "node": ""},
-            ask | {"more": 1},
-            [],
-        ):
+        for bad in ({"what": "drain"}, {"what": "rm", "node": "a"}, ask | {"node": ""}, ask | {"more": 1}, []):
             assert (await posted(f"{url}/ask", bad))[0] == 400
         assert (await posted(f"{url}/submit", {"statement": ""}))[0] == 400
         assert (await posted(f"{url}/submit", {"statement": "theorem t : True", "seconds": 1e9}))[0] == 400
-    monitor = Monitor(Runs(None, mesh(mesh_run.name)))
-    runner = web.AppRunner(monitor.application())
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}/api/control/ask"
-    assert (await posted(url, ask))[0] in (404, 405), "a monitor without --allow-control cannot act at all"
-    await runner.cleanup()
+    async with monitoring(Runs(None, mesh(mesh_run.name))) as url:
+        status, _ = await posted(f"{url}/api/control/ask", ask)
+        assert status in (404, 405), "a monitor without --allow-control cannot act at all"
 
 
 async def test_a_submitted_statement_says_what_became_of_it(

@@ -17,6 +17,7 @@ from common.limits import LONGEST_NAME
 from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 from scripts.browser import DESKTOP, PHONE, listed
 from scripts.made_run import make_run
+from tests.message_values import heartbeat, node_info
 from tests.ui.browser import Serve, Windows, expect, flaws, told
 from tests.ui.hostile_run import NUMBERS, TEXTS
 from tests.ui.monitors import monitoring
@@ -46,19 +47,14 @@ class Mesh:
     def has(self, *names: str, **values: float) -> None:
         """The registry has these nodes, and each has sent a heartbeat with these values."""
         now = time.time()
-        self.state.see_registry([info(name) for name in names], now)
+        self.state.see_registry([node_info(name, role(name)) for name in names], now)
         for name in names:
-            beat = Heartbeat(node_id=name, role=role(name), time=now, state="running", values=values)
-            self.state.see_heartbeat(beat, now)
+            self.state.see_heartbeat(heartbeat(name, role(name), now, **values), now)
         self.state.tick(now)
 
 
 def role(name: str) -> str:
     return name.rpartition("-")[0]
-
-
-def info(name: str) -> NodeInfo:
-    return NodeInfo(node_id=name, role=role(name), host="host-a", pid=1, version="1", started=time.time())
 
 
 async def test_what_is_new_in_a_runs_files_appears(page: Page, windows: Windows, serve: Serve, tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession
+from yarl import URL
 
-from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point
+from common.protocol.messages import LogRecord, Point
+from tests.message_values import heartbeat, node_info
 from tests.ui.monitors import make_run, mesh, monitoring
 from ui import server
 from ui.runs import Runs
@@ -37,18 +39,10 @@ def test_no_file_of_the_page_names_another_host() -> None:
         assert "//" not in re.sub(r"(?m)(?:^|\s)//.*|/\*.*?\*/|(?<=[,;{])\s*//\s.*|`\$\{[^`]*`", "", text), file.name
 
 
-@pytest.mark.parametrize("path", ["/static/../server.py", "/static/%2e%2e/server.py", "/static/absent.js", "/nowhere"])
-async def test_no_other_file_is_served(path: str) -> None:
-    from yarl import URL
-
+async def test_no_other_file_is_served_and_an_address_may_have_any_name_in_it() -> None:
     async with monitoring(Runs(None, mesh())) as url, ClientSession() as session:
-        assert (await session.get(URL(url + path, encoded=True))).status == 404
-
-
-async def test_an_address_may_have_any_name_in_it() -> None:
-    from yarl import URL
-
-    async with monitoring(Runs(None, mesh())) as url, ClientSession() as session:
+        for path in ("/static/../server.py", "/static/%2e%2e/server.py", "/static/absent.js", "/nowhere"):
+            assert (await session.get(URL(url + path, encoded=True))).status == 404
         for name in ("a%0Ab", "a%2Fb", "%E2%80%AEx", "%3Cb%3E", "a%00b"):
             page = await session.get(URL(f"{url}/run/demo/theorem/{name}", encoded=True))
             assert page.status == 200 and "<html" in await page.text(), name
@@ -111,34 +105,26 @@ async def test_the_overview_has_intervals_counters_and_the_latest_proofs(tmp_pat
     assert curves == {"time": [1.0], "step": [1], "values": {"loss": [2.0]}}
 
 
-async def test_programs_can_read_the_state(tmp_path: Path) -> None:
-    async with monitoring(Runs(None, mesh())) as url, ClientSession() as session:
-        state = await (await session.get(url + "/api/state")).json()
-    assert state["run"] == "demo" and state["alive"] == 0 and state["connected"]
-    async with monitoring(Runs(tmp_path)) as url, ClientSession() as session:
-        assert await (await session.get(url + "/api/state")).json() == {"run": None, "runs": []}
-
-
-async def test_numbers_that_are_not_finite_blank_nothing() -> None:
-    watched = mesh()
-    state = watched.mesh
-    assert state is not None
+async def test_programs_read_the_state_and_numbers_that_are_not_finite_blank_nothing() -> None:
     nan, huge = float("nan"), float("inf")
-    state.see_registry([NodeInfo(node_id="a", role="prover", host="h", pid=1, version="1", started=nan)], 1.0)
+    watched = mesh("demo", node_info("a", started=nan))
+    state = watched.mesh
     for bad in (nan, huge, -huge, 1e308):
-        beat = Heartbeat(node_id="a", role="prover", time=bad, state="running", values={"attempts": bad, "other": bad})
-        state.see_heartbeat(beat)
+        state.see_heartbeat(heartbeat("a", time=bad, attempts=bad, other=bad))
         state.tick(2.0)
         state.see_point(Point(time=3.0 + (bad == huge), step=1, values={"loss": bad, "valid_loss": 2.0}))
     state.see_point(Point(time=nan, step=2, values={"loss": 1.0}))
     state.see_log(LogRecord(node_id="a", role="prover", time=nan, level="info", event="odd"))
+    async with monitoring(Runs(None)) as url, ClientSession() as session:
+        assert await (await session.get(url + "/api/state")).json() == {"run": None, "runs": []}
     async with monitoring(Runs(None, watched)) as url, ClientSession() as session:
+        shown = await (await session.get(url + "/api/state")).json()
+        assert (shown["run"], shown["alive"], shown["connected"]) == ("demo", 1, True)
         for path in ("/api/state", "/api/run/demo/overview", "/api/run/demo/curves"):
             body = await (await session.get(url + path)).read()
             found = json.loads(body, parse_constant=pytest.fail)
         assert found["values"] == {"valid_loss": [2.0, 2.0]}
-    beat = Heartbeat(node_id="a", role="prover", time=5.0, state="running", values={"attempts": 7})
-    state.see_heartbeat(beat)
+    state.see_heartbeat(heartbeat("a", time=5.0, attempts=7))
     assert state.totals() == {"prover.attempts": 7.0}, "a later message is whole again"
 
 

@@ -2,6 +2,8 @@ import asyncio
 import json
 import re
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -9,11 +11,11 @@ from aiohttp import ClientSession
 
 from common.bus import Bus, BusSettings
 from common.life.node import NodeContext, NodeFailure, NodeSettings
-from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
+from common.protocol.messages import LogRecord, Point, ProofFound
 from common.protocol.subjects import telemetry
 from node.command import cli
 from tests.commands import Called
-from tests.message_values import named
+from tests.message_values import heartbeat, named, node_info
 from tests.ui.monitors import make_run, mesh
 from tests.waiting import eventually, until
 from ui.runs import Runs
@@ -25,60 +27,48 @@ LEARNER = named("learner")
 POINTS = telemetry("learner", LEARNER, "point")
 
 
-async def test_telemetry_reaches_the_page_and_a_kill_of_the_monitor_loses_nothing(
-    bus: Bus, broker: BusSettings
-) -> None:
-    command = [sys.executable, "-m", "node.command.cli", "ui", "--port", "0"]
-    command += ["--run", bus.run, "--bus.url", broker.url]
-    for _ in range(2):  # the second one is started after a kill -9 of the first
-        process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
-        try:
-            url = await asyncio.wait_for(_address(process), 30)
-            await bus.register(
-                NodeInfo(node_id=named("prover"), role="prover", host="h", pid=1, version="0", started=0)
+@asynccontextmanager
+async def monitor(*flags: str) -> AsyncIterator[str]:
+    """The address of `proofmesh ui`, in a process that is killed at the end."""
+    command = [sys.executable, "-m", "node.command.cli", "ui", "--port", "0", *flags]
+    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
+    assert process.stderr is not None
+    seen = b""
+    try:
+        async with asyncio.timeout(60):
+            while (found := re.search(rb"url=(http://[^\s\x1b]+/)", re.sub(rb"\x1b\[[0-9;]*m", b"", seen))) is None:
+                seen += (line := await process.stderr.readline())
+                assert line, f"the monitor ended: {seen.decode()}"
+        yield found[1].decode()
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def test_telemetry_reaches_the_page(bus: Bus, broker: BusSettings) -> None:
+    async with monitor("--run", bus.run, "--bus.url", broker.url) as url, ClientSession() as session:
+        await bus.register(node_info(named("prover")))
+
+        async def shown() -> bool:
+            await bus.publish(
+                telemetry("prover", named("prover"), "heartbeat"), heartbeat(named("prover"), expansions=7)
             )
-            async with ClientSession() as session:
+            state = await (await session.get(f"{url}api/state")).json()
+            return bool(state["totals"].get("prover.expansions") == 7)
 
-                async def shown(session: ClientSession = session, url: str = url) -> bool:
-                    beat = Heartbeat(
-                        node_id=named("prover"), role="prover", time=1, state="running", values={"expansions": 7}
-                    )
-                    await bus.publish(telemetry("prover", named("prover"), "heartbeat"), beat)
-                    state = await (await session.get(f"{url}api/state")).json()
-                    return bool(state["totals"].get("prover.expansions") == 7)
-
-                await until(shown, what="the heartbeat on the page")
-        finally:
-            process.kill()
-            await process.wait()
+        await until(shown, what="the heartbeat on the page")
 
 
-async def test_the_page_is_there_before_the_broker_and_says_so() -> None:
-    monitor = Monitor(Runs(None, mesh()))
-    ctx = NodeContext("ui", NodeSettings())
-    async with serving(ctx, UiSettings(port=0), monitor) as url, ClientSession() as session:
-        assert (await session.get(url)).status == 200
-
-
-async def test_a_port_in_use_is_named() -> None:
+async def test_the_page_is_there_before_the_broker_and_a_port_in_use_is_named() -> None:
     monitor = Monitor(Runs(None, mesh()))
     ctx = NodeContext("ui", NodeSettings())
     async with serving(ctx, UiSettings(port=0), monitor) as url:
+        async with ClientSession() as session:
+            assert (await session.get(url)).status == 200, "before the broker is there"
         port = int(url.rstrip("/").rpartition(":")[2])
         with pytest.raises(NodeFailure, match=str(port)):
             async with serving(ctx, UiSettings(port=port), monitor):
                 pass
-
-
-async def _address(process: asyncio.subprocess.Process) -> str:
-    """The monitor's address, from its log."""
-    assert process.stderr is not None
-    seen = []
-    async for line in process.stderr:
-        seen.append(line.decode())
-        if match := re.search(r"url=(http://[^\s\x1b]+/)", re.sub(r"\x1b\[[0-9;]*m", "", line.decode())):
-            return match.group(1)
-    pytest.fail("the monitor ended: " + "".join(seen))
 
 
 async def test_a_monitor_that_starts_late_shows_the_run_from_its_beginning(bus: Bus) -> None:
@@ -98,7 +88,6 @@ async def test_a_monitor_that_starts_late_shows_the_run_from_its_beginning(bus: 
     await until(stored, what="the history on the broker")
     run = mesh(bus.run)
     state = run.mesh
-    assert state is not None
     ctx = NodeContext("ui", NodeSettings())
     ctx.bus = bus
     await listen(ctx, run)
@@ -113,18 +102,11 @@ async def test_a_monitor_that_starts_late_shows_the_run_from_its_beginning(bus: 
 async def test_a_run_is_shown_from_its_files_without_a_broker(called: Called, tmp_path: Path) -> None:
     make_run(tmp_path / "ended").close()
     (tmp_path / "ended" / "summary.json").write_text(json.dumps({"solved_before": 1, "solved_after": 3}))
-    flags = ["ui", "--port", "0", "--directory", str(tmp_path), "--no-mesh"]
-    command = [sys.executable, "-m", "node.command.cli", *flags, "--run", "ended"]
-    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
-    try:
-        url = await asyncio.wait_for(_address(process), 60)
-        async with ClientSession() as session:
-            state = await (await session.get(f"{url}api/state")).json()
-            shown = await (await session.get(f"{url}api/run/ended/overview")).json()
-        assert (state["run"], state["live"], state["finished"]) == ("ended", False, True)
-        assert shown["summary"]["solved_after"] == 3 and [each["theorem_id"] for each in shown["proofs"]] == ["t"]
-    finally:
-        process.kill()
-        await process.wait()
-    code, _, said = await asyncio.to_thread(called, cli.main, *flags, "--run", "endde")
+    flags = ["--directory", str(tmp_path), "--no-mesh"]
+    async with monitor(*flags, "--run", "ended") as url, ClientSession() as session:
+        state = await (await session.get(f"{url}api/state")).json()
+        shown = await (await session.get(f"{url}api/run/ended/overview")).json()
+    assert (state["run"], state["live"], state["finished"]) == ("ended", False, True)
+    assert shown["summary"]["solved_after"] == 3 and [each["theorem_id"] for each in shown["proofs"]] == ["t"]
+    code, _, said = await asyncio.to_thread(called, cli.main, "ui", "--port", "0", *flags, "--run", "endde")
     assert (code, said) == (2, f"proofmesh ui: {tmp_path} has no run endde (there are: ended)\n")

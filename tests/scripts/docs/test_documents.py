@@ -23,10 +23,6 @@ MADE_LATER = ("data/pocket/build", "docs/site")
 """Paths that exist after a build only."""
 
 
-def name_of(document: Document) -> str:
-    return document.name
-
-
 @functools.cache
 def recipes() -> dict[str, str]:
     """Recipes of the Justfile, with the last line of each."""
@@ -90,8 +86,8 @@ def wrong_with(words: list[str]) -> str:
     return ""
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
-def test_links_lead_to_files_and_headings(document: Document) -> None:
+def broken_links(document: Document) -> list[str]:
+    """Links to files or headings that do not exist."""
     broken = []
     for target in document.links():
         if re.match(r"[a-z]+:", target):
@@ -100,32 +96,27 @@ def test_links_lead_to_files_and_headings(document: Document) -> None:
         path = (document.path.parent / file).resolve() if file else document.path
         if not path.exists() or (anchor and path.suffix == ".md" and anchor not in Document(path).anchors()):
             broken.append(target)
-    assert broken == []
+    return broken
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
-def test_files_that_documents_name_exist(document: Document) -> None:
-    missing = [name for name in document.files() if not name.startswith(MADE_LATER) and not any(ROOT.glob(name))]
-    assert sorted(missing) == []
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
-def test_modules_that_documents_name_exist(document: Document) -> None:
+def missing_modules(document: Document) -> list[str]:
     """`node.lean.text` is a module; the last word may also be a name in one."""
-    missing = []
-    for name in document.modules():
-        path = ROOT / name.replace(".", "/")
-        found = [path, path.parent]
-        if not any(each.is_dir() or each.with_suffix(".py").is_file() for each in found):
-            missing.append(name)
-    assert sorted(missing) == []
+    paths = {name: ROOT / name.replace(".", "/") for name in document.modules()}
+    return [
+        name
+        for name, path in paths.items()
+        if not any(each.is_dir() or each.with_suffix(".py").is_file() for each in (path, path.parent))
+    ]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
-def test_command_lines_in_documents_parse(document: Document) -> None:
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_what_documents_name_exists_and_their_command_lines_parse(document: Document) -> None:
+    assert broken_links(document) == []
+    files = [name for name in document.files() if not name.startswith(MADE_LATER)]
+    assert [name for name in files if not any(ROOT.glob(name))] == []
+    assert missing_modules(document) == []
     commands = [words for words in document.commands() if document.name != FOREIGN_COMMANDS or words[0] != "python"]
-    wrong = {" ".join(words): text for words in commands if (text := wrong_with(words))}
-    assert wrong == {}
+    assert {" ".join(words): text for words in commands if (text := wrong_with(words))} == {}
 
 
 def test_wrong_command_lines_are_found() -> None:

@@ -3,9 +3,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import tomli_w
 
+from common import config
+from common.files import recipe
+from node.learner.settings import LearnerSettings
+from node.prover.settings import ProverSettings
 from scripts.studies import __main__ as studies
-from scripts.studies.__main__ import HERE, StudyError, filled, main, read
+from scripts.studies.__main__ import HERE, StudyError, changed, filled, main, read
 
 STUDIES = sorted(file.stem for file in HERE.glob("*.toml"))
 
@@ -84,3 +89,23 @@ def test_what_a_file_names_and_is_not_there_is_said(capsys: pytest.CaptureFixtur
     assert "rl-whole-0: no finished run" in capsys.readouterr().err
     with pytest.raises(StudyError, match="there is no word"):
         filled("a {word}", {})
+
+
+def test_every_part_of_reinforcement_learning_is_left_out_by_keys_that_the_roles_know(tmp_path: Path) -> None:
+    finished_run(tmp_path / "rl-whole-0")
+    study, _, _ = read(["rl-ablations", "--runs", str(tmp_path)])
+    recipe_content = config.read(recipe("demo"))
+    for name, values, table in study.cells():
+        changes = filled(table["changes"], values)
+        content = changed(recipe_content, changes)
+        parts = {
+            path: keys for path, keys in changes.items() if path not in ("learner.evaluation", "learner.warm_start")
+        }
+        assert (changed(recipe_content, parts) != recipe_content) == (name != "whole-0"), name
+        if name != "whole-0":
+            warm = str(tmp_path / "rl-whole-0" / "checkpoints" / "step-000004")
+            assert content["learner"]["warm_start"]["checkpoint"] == warm
+        file = tmp_path / f"{name}.toml"
+        file.write_text(tomli_w.dumps(content), encoding="utf-8")
+        config.load(LearnerSettings, file, "learner")
+        config.load(ProverSettings, file, "prover")

@@ -10,8 +10,6 @@ from common.records.store import Store
 from scripts.studies.kills_of_roles import tallied
 from tests.node.learner.builders import FAILED, PROVED, planned, result, row
 
-ROOT = Path(__file__).parents[3]
-
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
@@ -25,12 +23,6 @@ def database(tmp_path: Path) -> Path:
         assert store.record(result(plan.attempt), verdict, now=2.0)
     store.close()
     return path
-
-
-def change(database: Path, statement: str) -> None:
-    with contextlib.closing(sqlite3.connect(database)) as db:
-        db.execute(statement)
-        db.commit()
 
 
 def test_sound_records_are_counted(database: Path) -> None:
@@ -53,7 +45,8 @@ def test_sound_records_are_counted(database: Path) -> None:
 )
 def test_every_loss_is_seen(database: Path, statement: str, field: str) -> None:
     before = results(database)
-    change(database, statement)
+    with contextlib.closing(sqlite3.connect(database)) as db, db:
+        db.execute(statement)
     tally = tallied(database, before)
     assert not tally.sound
     assert msgspec.to_builtins(tally)[field] == 1

@@ -1,6 +1,5 @@
 import random
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -20,16 +19,11 @@ from node.training.documents import Room, transition_document
 from tests.node.eval.small import outcomes, write
 from tests.node.learner.builders import planned, proved, result, row
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
-from ui.runs import Run, Runs
-from ui.views import NoQuery, asked
-from ui.views.data import AGES, VIEWS
+from tests.ui.monitors import ask
+from ui.runs import Runs
+from ui.views import NoQuery
+from ui.views.data import AGES
 from ui.views.training import training
-
-
-def view(run: Run, name: str, **parameters: str) -> dict[str, Any]:
-    found = VIEWS[name].answer(run, asked(VIEWS[name], parameters))
-    assert isinstance(found, dict)
-    return found
 
 
 @pytest.fixture
@@ -60,7 +54,7 @@ def store(tmp_path: Path) -> Store:
 
 def test_rows_are_told_apart_by_where_they_come_from_and_how_old_they_are(store: Store, tmp_path: Path) -> None:
     run = Runs(tmp_path).get("run")
-    found = view(run, "replay")
+    found = ask(run, "replay")
     assert found["sources"] == {
         **{"proof": 3, "disproof": 2, "inner proof": 1, "off-proof": 3},
         **{"held-out": 0, "supervised": 1},
@@ -83,7 +77,7 @@ def test_rows_are_told_apart_by_where_they_come_from_and_how_old_they_are(store:
     plan = planned(4, "easy")
     store.dispatch([plan], 4.0)
     store.record(result(plan.attempt), proved(1, 50), 5.0)
-    found = view(run, "replay")
+    found = ask(run, "replay")
     assert (found["rows_in_all"], found["sources"]["proof"], found["rows"][0]["goal"]) == (10, 4, "⊢ 50 = 50")
     assert (found["rows"][0]["age"], found["ages"]["unknown"]) == (None, 1), "no weights found it"
     store.close()
@@ -93,8 +87,8 @@ def test_rows_are_found_sorted_cut_and_drawn_by_the_server(store: Store, tmp_pat
     store.close()
     run = Runs(tmp_path).get("run")
 
-    def states(**parameters: str) -> list[str]:
-        return [each["goal"] for each in view(run, "replay", **parameters)["rows"]]
+    def states(**parameters: str | int) -> list[str]:
+        return [each["goal"] for each in ask(run, "replay", **parameters)["rows"]]
 
     assert states(text="inner") == ["⊢ inner"] and states(text="run-2", source="disproof") == [
         *("⊢ 11 = 11", "⊢ 10 = 10"),
@@ -103,7 +97,7 @@ def test_rows_are_found_sorted_cut_and_drawn_by_the_server(store: Store, tmp_pat
     assert states(text="no such") == [] == states(source="no such")
     whole = states()
     assert states(order="oldest") == whole[::-1]
-    assert states(**{"from": "2", "limit": "3"}) == whole[2:5] and states(**{"from": "99"}) == []
+    assert states(from_=2, limit=3) == whole[2:5] and states(from_=99) == []
     drawn = states(sample="4", seed="7")
     assert drawn == states(sample="4", seed="7") != states(sample="4", seed="8")
     assert len(set(drawn)) == 4 and set(drawn) <= set(whole) and len(states(sample="200")) == len(whole)
@@ -122,7 +116,7 @@ def test_the_buffer_is_what_the_learner_trains_on(tmp_path: Path) -> None:
             store.record(result(planned(number, "t").attempt), proved(chance.randint(1, 4), chance.randint(0, 50)), 2.0)
         replay = Replay(store.path, settings_of(folder).replay)
         replay.fill(store.examples)
-        shown = view(run.get("run"), "replay", limit="200", order="oldest")
+        shown = ask(run.get("run"), "replay", limit="200", order="oldest")
         numbers = [number for _, number in [*replay.held_out(), *replay.refs()]]
         assert [each["number"] for each in shown["rows"]] == numbers
         assert shown["sources"]["held-out"] == len(replay.held_out()) and shown["rows_in_all"] == len(replay) <= 40
@@ -132,12 +126,12 @@ def test_the_buffer_is_what_the_learner_trains_on(tmp_path: Path) -> None:
 def test_one_row_is_shown_with_the_tokens_that_the_trainer_reads(store: Store, tmp_path: Path) -> None:
     store.close()
     run = Runs(tmp_path).get("run")
-    before = view(run, "replay-row", number="1")
+    before = ask(run, "replay-row", number="1")
     assert "no checkpoint yet" in before["unread"] and before["state"] == "⊢ 0 = 0"
     checkpoint.save(tmp_path / "run" / "checkpoints" / "step-000003", tiny_model(3), tiny_tokenizer(), step=3)
     config, reader = tiny_model(3).config, TransitionReader(tmp_path / "run" / DATABASE)
     for number in (1, 6, -2):
-        shown = view(run, "replay-row", number=str(number))
+        shown = ask(run, "replay-row", number=str(number))
         read = reader.read(number)
         if number < 0:
             read = msgspec.structs.replace(read, remaining_steps=settings_of(tmp_path / "run").trainer.unsolved_steps)
@@ -147,29 +141,29 @@ def test_one_row_is_shown_with_the_tokens_that_the_trainer_reads(store: Store, t
         assert tuple(tokens) == document.tokens and shown["steps"] == document.remaining_steps
         assert shown["input"]["count"] == document.prompt and shown["checkpoint"] == "step-000003"
     reader.close()
-    bank = view(run, "replay-row", number="1", supervised="true")
+    bank = ask(run, "replay-row", number="1", supervised="true")
     assert (bank["source"], bank["state"], bank["theorem"]) == ("supervised", "⊢ bank", "")
     with pytest.raises(UserError, match="not in the replay buffer"):
-        view(run, "replay-row", number="999")
+        ask(run, "replay-row", number="999")
 
 
 def test_another_run_of_the_same_name_has_its_own_rows(store: Store, tmp_path: Path) -> None:
     store.close()
     run = Runs(tmp_path).get("run")
-    assert view(run, "replay")["rows_in_all"] == 9 and training(run, NoQuery())["versions"][0]["results"] == 2
+    assert ask(run, "replay")["rows_in_all"] == 9 and training(run, NoQuery())["versions"][0]["results"] == 2
     (tmp_path / "run" / DATABASE).rename(tmp_path / "old.sqlite")
     Store(tmp_path / "run" / DATABASE).close()
-    assert view(run, "replay")["rows"] == [] and training(run, NoQuery())["versions"] == []
+    assert ask(run, "replay")["rows"] == [] and training(run, NoQuery())["versions"] == []
 
 
 def test_runs_of_other_kinds_and_damaged_ones_say_so(store: Store, tmp_path: Path) -> None:
     store.close()
     write(tmp_path / "evaluation", outcomes({"t": 1}))
-    assert view(Runs(tmp_path).get("evaluation"), "replay") == {"kind": "evaluation"}
+    assert ask(Runs(tmp_path).get("evaluation"), "replay") == {"kind": "evaluation"}
     (tmp_path / "run" / "config.toml").write_text("[learner.replay]\nwindow = 'large'\n")
     with pytest.raises(UserError, match="window"):
-        view(Runs(tmp_path).get("run"), "replay")
+        ask(Runs(tmp_path).get("run"), "replay")
     (tmp_path / "run" / "config.toml").unlink()
     (tmp_path / "run" / DATABASE).write_bytes(b"no database" * 100)
     with pytest.raises(UserError, match=r"proofs\.sqlite"):
-        view(Runs(tmp_path).get("run"), "replay")
+        ask(Runs(tmp_path).get("run"), "replay")

@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from common.lean import OutcomeKind, outcome_values
-from common.protocol.messages import BrokerFacts, Heartbeat, LogRecord, NodeInfo
+from common.protocol.messages import BrokerFacts, LogRecord
 from common.watch import logs as log_files
 from common.watch.nodes import NodeHistory, NodeSample
+from tests.message_values import heartbeat, node_info
 from tests.ui.monitors import make_run, mesh
 from ui.runs import Runs
 from ui.views.roles import BUCKETS, LogsQuery, RoleQuery, curves, logs, role
@@ -26,12 +27,12 @@ def test_curves_sum_over_nodes_and_count_what_grows_by_the_second() -> None:
     assert found["values"]["candidates"][early] == pytest.approx(10.0)
     assert found["values"]["candidates"][late] == pytest.approx(12.0)
     assert curves([first[:1]], []) == {"time": [], "values": {}}
-
-
-def test_a_node_that_started_anew_counts_nothing_negative() -> None:
-    samples = [sample(0.0, "a", candidates=100.0), sample(5.0, "a", candidates=0.0), sample(10.0, "a", candidates=5.0)]
-    values = curves([samples], ["candidates"])["values"]["candidates"]
+    # A node that started anew counts nothing negative; of many samples the last one stays.
+    restarted = [sample(at, "a", candidates=count) for at, count in ((0.0, 100.0), (5.0, 0.0), (10.0, 5.0))]
+    values = curves([restarted], ["candidates"])["values"]["candidates"]
     assert min(value for value in values if value is not None) == 0.0 and values[-1] == 1.0
+    values = curves([[sample(float(n), "a", queue=float(n)) for n in range(25_000)]], [])["values"]["queue"]
+    assert values[-1] == 24_999.0 and None not in values
 
 
 def test_a_finished_run_shows_its_nodes_and_how_tactics_ended(tmp_path: Path) -> None:
@@ -40,9 +41,7 @@ def test_a_finished_run_shows_its_nodes_and_how_tactics_ended(tmp_path: Path) ->
     history._next = -1.0
     counts = outcome_values({OutcomeKind.ERROR: 3})
     for name, role_name in (("lean-proxy-1", "lean-proxy"), ("prover-1", "prover")):
-        history.hear(
-            Heartbeat(node_id=name, role=role_name, time=5.0, state="running", values={**counts, "queue": 4.0})
-        )
+        history.hear(heartbeat(name, role_name, 5.0, **counts, queue=4.0))
         history._next = -1.0
     found = role(Runs(tmp_path).get("run"), RoleQuery("lean-proxy"))
     assert [node["id"] for node in found["nodes"]] == ["lean-proxy-1"] and found["totals"]["queue"] == 4.0
@@ -51,59 +50,30 @@ def test_a_finished_run_shows_its_nodes_and_how_tactics_ended(tmp_path: Path) ->
 
 
 def test_a_mesh_shows_its_nodes_now_and_who_misbehaves() -> None:
-    run = mesh()
-    assert run.mesh is not None
-    broker = NodeInfo(
-        node_id="broker-1",
-        role="broker",
-        host="h",
-        pid=1,
-        version="0",
-        started=0.0,
-        facts=BrokerFacts(offenders=("x floods",)),
-    )
-    run.mesh.see_registry([broker], 1.0)
-    run.mesh.see_heartbeat(
-        Heartbeat(node_id="broker-1", role="broker", time=2.0, state="running", values={"leased": 3.0})
-    )
+    run = mesh("demo", node_info("broker-1", "broker", facts=BrokerFacts(offenders=("x floods",))))
+    run.mesh.see_heartbeat(heartbeat("broker-1", "broker", 2.0, leased=3.0))
     found = role(run, RoleQuery("broker"))
     assert found["totals"] == {"leased": 3.0} and found["troubles"] == ["misbehaves: x floods"]
     assert role(run, RoleQuery("nobody"))["nodes"] == []
 
 
 def test_the_curves_of_a_mesh_whose_files_are_elsewhere_are_what_the_monitor_has_heard() -> None:
-    run = mesh()
-    assert run.mesh is not None
-    proxy = NodeInfo(node_id="lean-proxy-1", role="lean-proxy", host="h", pid=1, version="0", started=0.0)
-    run.mesh.see_registry([proxy], 1.0)
+    run = mesh("demo", node_info("lean-proxy-1", "lean-proxy"))
     for at in (10.0, 20.0, 30.0):
-        values = {"candidates": 3 * at, "queue": at}
-        beat = Heartbeat(node_id="lean-proxy-1", role="lean-proxy", time=at, state="running", values=values)
-        run.mesh.see_heartbeat(beat, at)
+        run.mesh.see_heartbeat(heartbeat("lean-proxy-1", "lean-proxy", at, candidates=3 * at, queue=at), at)
     found = role(run, RoleQuery("lean-proxy"))
     assert len(found["time"]) == BUCKETS
     assert found["values"]["candidates"][-1] == pytest.approx(3.0) and found["values"]["queue"][-1] == 30.0
 
 
-def test_many_samples_are_thinned_and_the_last_one_stays() -> None:
-    samples = [NodeSample(float(n), "a", "broker", "running", {"queue": float(n)}) for n in range(25_000)]
-    found = curves([samples], [])
-    assert found["values"]["queue"][-1] == 24_999.0 and None not in found["values"]["queue"]
-
-
 def write_log(folder: Path, name: str, count: int) -> None:
+    """A log of a node, a line a second, of which every tenth is a warning."""
     (folder / "logs").mkdir(exist_ok=True)
-    lines = (
-        {
-            "time": float(n),
-            "level": "warning" if n % 10 == 0 else "info",
-            "event": f"event {n}",
-            "node": name,
-            "x": "y" * 50,
-        }
-        for n in range(count)
-    )
-    (folder / "logs" / f"{name}.log").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with (folder / "logs" / f"{name}.log").open("w") as file:
+        for n in range(count):
+            level = "warning" if n % 10 == 0 else "info"
+            line = {"time": float(n), "level": level, "event": f"event {n}", "node": name, "x": "y" * 50}
+            file.write(json.dumps(line) + "\n")
 
 
 def test_logs_are_read_from_their_ends_and_as_far_as_it_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +119,6 @@ def test_rotated_logs_are_reached_and_a_quiet_node_says_nothing_of_a_time_that_w
 
 def test_logs_of_a_run_elsewhere_are_those_that_were_heard() -> None:
     run = mesh()
-    assert run.mesh is not None
     for number in range(5):
         run.mesh.see_log(LogRecord(node_id="a", role="prover", time=float(number), level="info", event=f"e{number}"))
     found = logs(run, LogsQuery(limit=2))

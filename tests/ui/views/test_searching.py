@@ -12,30 +12,21 @@ from common.bus import Bus
 from common.lean import Theorem
 from common.life.context import NodeContext
 from common.protocol.attempts import AttemptOutcome
-from common.protocol.messages import NodeInfo
 from common.protocol.subjects import todo
 from common.records import searches
 from common.records.readers import DATABASE, TheoremResult, read_groups
 from common.records.rows import PARTS, Verdict
 from common.records.searches import KeptSearches, SearchState, SearchTree, TakenTactic, packed
 from common.records.store import Store
-from scripts.made_run import make_run
+from tests.message_values import node_info
 from tests.node.learner.builders import PROVED, planned, result, row
 from tests.node.prover.nodes import running
+from tests.ui.monitors import ask, mesh
 from tests.waiting import eventually
-from ui.mesh_state import MeshState
 from ui.runs import Kind, NotHere, Run
-from ui.server import encode
 from ui.service import asking
-from ui.views import BadQuery, all_views, asked
+from ui.views import BadQuery
 from ui.views.searching import MOST_COUNTED, goal
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("runs") / "made"
-    make_run(folder)
-    return Run("made", Kind.LEARNER, folder)
 
 
 @pytest.fixture
@@ -58,44 +49,25 @@ def small(tmp_path: Path) -> Run:
     return Run("small", Kind.LEARNER, tmp_path)
 
 
-def ask(run: Run, view: str, **parameters: str | int) -> Any:
-    """What a page gets."""
-    found = all_views()[view]
-    parameters = {name.rstrip("_"): str(value) for name, value in parameters.items()}
-    return msgspec.json.decode(encode(found.answer(run, asked(found, parameters))))
-
-
 def names(found: dict[str, Any]) -> list[str]:
     return [each["theorem_id"] for each in found["rows"]]
 
 
-@pytest.mark.parametrize(
-    ("known", "name"),
-    [("open", "hard"), ("proved", "easy"), ("disproved", "false"), ("refused", "bad"), ("untried", "new")],
-)
-def test_theorems_are_found_by_what_is_known_of_them(small: Run, known: str, name: str) -> None:
-    found = ask(small, "theorems", result=known)
-    assert (names(found), found["total"]) == ([name], 1)
-    assert found["rows"][0]["known"] == known
-
-
-def test_all_theorems_count_also_those_without_a_result(small: Run) -> None:
+def test_theorems_are_found_by_what_is_known_of_them_and_all_count(small: Run) -> None:
+    known = {"open": "hard", "proved": "easy", "disproved": "false", "refused": "bad", "untried": "new"}
+    for each, name in known.items():
+        found = ask(small, "theorems", result=each)
+        assert (names(found), found["total"], found["rows"][0]["known"]) == ([name], 1, each)
     found = ask(small, "theorems", order="name")
     assert names(found) == ["bad", "easy", "false", "hard", "new"] and found["total"] == 5
     (level,) = ask(small, "levels")["levels"]
     assert {each: level[each] for each in TheoremResult} == dict.fromkeys(TheoremResult, 1)
     assert (level["theorems"], level["attempts"], level["failures"]) == (5, 4, 2)
-
-
-def test_the_hardest_theorem_comes_first(small: Run) -> None:
-    assert names(ask(small, "theorems"))[:2] == ["hard", "new"]
-
-
-def test_test_statements_have_the_results_of_evaluations(small: Run) -> None:
+    assert names(ask(small, "theorems"))[:2] == ["hard", "new"], "the hardest comes first"
+    # Test statements have the results of evaluations, and only they.
     found = ask(small, "theorems", split="test")
     assert [(each["theorem_id"], each["result"]) for each in found["rows"]] == [("scored", "proved 1 of 1")]
-    assert ask(small, "theorem", id="scored")["known"] == "proved"
-    assert ask(small, "theorem", id="hard")["failures"] == 2  # not those of another split
+    assert ask(small, "theorem", id="scored")["known"] == "proved" and ask(small, "theorem", id="hard")["failures"] == 2
 
 
 def test_filters_and_pages_of_theorems_agree_with_their_counts(made: Run) -> None:
@@ -223,19 +195,16 @@ def test_a_goal_is_one_short_line(state: str, shown: str) -> None:
     assert goal(state) == shown
 
 
-@pytest.mark.parametrize(
-    ("view", "parameters"),
-    [
+def test_a_wrong_parameter_is_refused(made: Run) -> None:
+    for view, wrong in (
         ("theorems", {"order": "best"}),
         ("theorems", {"limit": "201"}),
         ("theorems", {"from": "-1"}),
         ("attempts", {"unknown": "1"}),
         ("state", {"id": "a", "state": "x"}),
-    ],
-)
-def test_a_wrong_parameter_is_refused(made: Run, view: str, parameters: dict[str, str]) -> None:
-    with pytest.raises(BadQuery):
-        asked(all_views()[view], parameters)
+    ):
+        with pytest.raises(BadQuery):
+            ask(made, view, **wrong)
 
 
 def test_a_search_is_shown_of_an_evaluation_without_records(made: Run, tmp_path: Path) -> None:
@@ -252,12 +221,9 @@ async def test_a_search_that_goes_on_shows_its_tree_until_it_is_over(bus: Bus, l
     attempt = msgspec.structs.replace(attempt, theorem=endless, simulations=10**6)
     context = NodeContext("ui", lean_proxy.settings)
     context.bus = bus
-    mesh = Run(bus.run, Kind.MESH, None, MeshState(), connected=True, ask=asking(context))
-    assert mesh.mesh is not None
-    prover = NodeInfo(node_id="prover-1", role="prover", host="here", pid=1, version="1", started=0.0)
-    other = msgspec.structs.replace(prover, node_id="prover-2")
-    mesh.mesh.see_registry([prover, other], 0.0)
-    asks = functools.partial(asyncio.to_thread, ask, mesh)
+    watched = mesh(bus.run, node_info("prover-1"), node_info("prover-2"))
+    watched.ask = asking(context)
+    asks = functools.partial(asyncio.to_thread, ask, watched)
     async with running(bus, policy="tactics") as searching:
         await bus.publish_durable(todo(attempt.purpose, attempt.client), attempt, message_id="a")
         await eventually(lambda: searching.counts["simulations"] >= 3)

@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -7,16 +6,8 @@ from common.output.command import UserError
 from node.stp.records import FILE
 from node.stp.store import StpStore
 from tests.node.stp.filled import OUTPUTS, filled
-from tests.ui.monitors import make_run
+from tests.ui.monitors import ask, make_run
 from ui.runs import Run, Runs
-from ui.views import asked
-from ui.views.selfplay import VIEWS
-
-
-def view(run: Run, name: str, /, **parameters: str) -> dict[str, Any]:
-    found = VIEWS[name].answer(run, asked(VIEWS[name], parameters))
-    assert isinstance(found, dict)
-    return found
 
 
 @pytest.fixture
@@ -27,7 +18,7 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_each_round_is_told_from_conjectures_to_solved_statements(run: Run) -> None:
-    found = view(run, "selfplay")
+    found = ask(run, "selfplay")
     assert [each["number"] for each in found["rounds"]] == [0, 1, 2, 3]
     first = found["rounds"][1]
     assert (first["made"], first["elaborated"], first["proved"], first["barely"]) == (len(OUTPUTS), 3, 2, 1)
@@ -36,21 +27,21 @@ def test_each_round_is_told_from_conjectures_to_solved_statements(run: Run) -> N
         **{"cut": 1, "refused": 1, "surplus": 1},
     }
     assert (found["solved"], found["statements"], found["rounds"][2]["newly_solved"]) == (5, 8, 2)
-    assert found["curve"][0] == (0, 0) and found["curve"][-1] == (found["samples"], found["solved"])
+    assert found["curve"][0] == [0, 0] and found["curve"][-1] == [found["samples"], found["solved"]]
 
 
 def test_conjectures_are_found_cut_and_told_with_what_became_of_them(run: Run) -> None:
-    def names(**parameters: str) -> list[str]:
-        return [each["name"] for each in view(run, "conjectures", **parameters)["rows"]]
+    def names(**parameters: str | int) -> list[str]:
+        return [each["name"] for each in ask(run, "conjectures", **parameters)["rows"]]
 
     whole = names()
     assert whole == [f"conjecture_{round}_{place}" for round in (3, 2, 1) for place in reversed(range(len(OUTPUTS)))]
-    assert names(**{"from": "5", "limit": "4"}) == whole[5:9] and names(**{"from": "99"}) == []
+    assert names(from_=5, limit=4) == whole[5:9] and names(from_=99) == []
     assert names(fate="proved", round="2") == ["conjecture_2_1", "conjecture_2_0"]
     assert names(text="unknown identifier") == ["conjecture_3_4", "conjecture_2_4", "conjecture_1_4"]
-    assert view(run, "conjectures", fate="proved", limit="1")["total"] == 6
+    assert ask(run, "conjectures", fate="proved", limit="1")["total"] == 6
     assert names(text="'; DROP TABLE conjectures; --") == [] == names(fate="no such")
-    proved = {each["name"]: each for each in view(run, "conjectures", round="1")["rows"]}
+    proved = {each["name"]: each for each in ask(run, "conjectures", round="1")["rows"]}
     # One of its three samples that the prover called proofs was refused.
     assert (proved["conjecture_1_0"]["correct"], proved["conjecture_1_0"]["samples"]) == (2, 64)
     assert (proved["conjecture_1_3"]["fate"], proved["conjecture_1_3"]["correct"]) == ("elaborated", 0)
@@ -61,13 +52,13 @@ def test_conjectures_are_found_cut_and_told_with_what_became_of_them(run: Run) -
 
 
 def test_a_conjecture_and_a_statement_have_a_history(run: Run) -> None:
-    told = dict(view(run, "conjecture", name="conjecture_1_0")["paragraphs"])
+    told = dict(ask(run, "conjecture", name="conjecture_1_0")["paragraphs"])
     assert (
         told["fate"] == "proved" and "rw [Nat.add_comm b a]" in told["proof 1"] and "Nat.add_comm" in told["asked with"]
     )
-    assert dict(view(run, "conjecture", name="train_0")["paragraphs"])["solved"] == "in round 1"
+    assert dict(ask(run, "conjecture", name="train_0")["paragraphs"])["solved"] == "in round 1"
     with pytest.raises(UserError, match="no statement or conjecture nothing"):
-        view(run, "conjecture", name="nothing")
+        ask(run, "conjecture", name="nothing")
 
 
 def test_a_run_that_has_just_begun_and_runs_of_other_kinds(tmp_path: Path) -> None:
@@ -75,9 +66,9 @@ def test_a_run_that_has_just_begun_and_runs_of_other_kinds(tmp_path: Path) -> No
     StpStore(tmp_path / "begun" / FILE).close()
     make_run(tmp_path / "learner").close()
     runs = Runs(tmp_path)
-    begun = view(runs.get("begun"), "selfplay")
-    assert (begun["rounds"], begun["curve"], begun["solved"]) == ([], [(0, 0)], 0)
-    assert view(runs.get("begun"), "conjectures")["rows"] == []
-    assert view(runs.get("learner"), "selfplay") == {"kind": "learner"} == view(runs.get("learner"), "conjectures")
+    begun = ask(runs.get("begun"), "selfplay")
+    assert (begun["rounds"], begun["curve"], begun["solved"]) == ([], [[0, 0]], 0)
+    assert ask(runs.get("begun"), "conjectures")["rows"] == []
+    assert ask(runs.get("learner"), "selfplay") == {"kind": "learner"} == ask(runs.get("learner"), "conjectures")
     with pytest.raises(UserError, match="holds no run of self-play"):
-        view(runs.get("learner"), "conjecture", name="x")
+        ask(runs.get("learner"), "conjecture", name="x")

@@ -1,7 +1,5 @@
 from pathlib import Path
 
-import pytest
-
 from common.curves import METRICS, About, encode_line, write_about
 from common.records.readers import DATABASE
 from common.records.rows import WeightsRow
@@ -9,7 +7,7 @@ from common.records.store import Store
 from scripts.made_run import make_run
 from tests.node.eval.small import outcomes, write
 from tests.ui.monitors import mesh
-from ui.runs import Kind, Run, Runs
+from ui.runs import Run, Runs
 from ui.server import encode
 from ui.views import NoQuery
 from ui.views.training import POINTS, VERSIONS, curves, training
@@ -86,9 +84,8 @@ def test_versions_of_the_weights_tell_what_search_did_with_them(tmp_path: Path) 
     )
 
 
-@pytest.mark.parametrize("kind", [Kind.EVALUATION, Kind.MESH])
-def test_a_run_without_training_has_no_curves(tmp_path: Path, kind: Kind) -> None:
+def test_a_run_without_training_has_no_curves(tmp_path: Path) -> None:
     write(tmp_path / "evaluation", outcomes({"t": 1}))
-    run = mesh() if kind is Kind.MESH else Runs(tmp_path).get("evaluation")
-    found = training(run, NoQuery())
-    assert (found["kind"], found["curves"], found["warm"], found["versions"]) == (kind, {}, {}, [])
+    for run in (Runs(tmp_path).get("evaluation"), mesh()):
+        found = training(run, NoQuery())
+        assert (found["kind"], found["curves"], found["warm"], found["versions"]) == (run.kind, {}, {}, [])

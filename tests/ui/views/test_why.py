@@ -4,35 +4,20 @@ import time
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
-from common.protocol.messages import Heartbeat, NodeInfo, Span
+from common.protocol.messages import Span
 from common.records.lately import BUCKET, Lately, course, slowest
 from common.records.readers import DATABASE
 from common.records.rows import PARTS, Parts
 from common.watch import spans
-from scripts.made_run import make_run, multiply
-from tests.ui.monitors import mesh
+from scripts.made_run import multiply
+from tests.message_values import heartbeat, node_info
+from tests.ui.monitors import ask, mesh
 from ui.runs import Kind, Run
-from ui.server import encode
-from ui.views import asked
-from ui.views.why import BINS, VIEWS, resources
-
-
-def answer(view: str, run: Run, **parameters: str) -> dict[str, Any]:
-    """What the page gets."""
-    found: dict[str, Any] = msgspec.json.decode(encode(VIEWS[view].answer(run, asked(VIEWS[view], parameters))))
-    return found
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("runs") / "made"
-    make_run(folder)
-    return Run("made", Kind.LEARNER, folder)
+from ui.views.why import BINS, resources
 
 
 def copied(run: Run, to: Path) -> Path:
@@ -47,7 +32,7 @@ def sums(attempts: int = 10, **parts: float) -> Lately:
 
 
 def test_the_parts_are_those_of_the_records_of_the_last_minutes(made: Run) -> None:
-    found = answer("why", made)
+    found = ask(made, "why")
     with sqlite3.connect(made.records) as db:
         rows = db.execute(
             f"SELECT {', '.join(PARTS)} FROM timelines JOIN results USING (attempt_id)"
@@ -63,16 +48,10 @@ def test_the_parts_are_those_of_the_records_of_the_last_minutes(made: Run) -> No
 
 
 def test_the_verdict_counts_the_suspect_that_it_names() -> None:
-    run = mesh()
-    assert run.mesh is not None
-    run.mesh.see_registry(
-        [NodeInfo(node_id="l", role="learner", host="h", pid=1, version="1", started=1.0)], time.time()
-    )
+    run = mesh("demo", node_info("l", "learner"), now=time.time())
     told = Lately(4, 8, 1.0, 20.0, 0.0, sums(4, lean_run=5.0).parts)
-    run.mesh.see_heartbeat(
-        Heartbeat(node_id="l", role="learner", time=1.0, state="rl", values=told.values()), time.time()
-    )
-    found = answer("why", run)
+    run.mesh.see_heartbeat(heartbeat("l", "learner", **told.values()), time.time())
+    found = ask(run, "why")
     assert found["verdict"]["fault"] == "lean" and found["verdict"]["text"].startswith("Lean is slow: an expansion")
     assert [each["fault"] for each in found["evidence"] if each["counts"]] == ["lean"]
     assert found["evidence"][0]["seconds"] == 2.5 and found["seconds"] == 120 and found["slowest"] is None
@@ -89,23 +68,23 @@ def test_the_slowest_attempts_come_first_by_the_time_that_is_asked_for(made: Run
     def played(parts: Mapping[str, float]) -> float:
         return sum(parts.values()) - parts["dispatch"] - parts["queue"]
 
-    found = answer("why", made, of="run", by="played")["slowest"]
+    found = ask(made, "why", of="run", by="played")["slowest"]
     assert [each["id"] for each in found] == sorted(rows, key=lambda name: -played(rows[name]))[: len(found)]
     assert len(found) == 20 and found[0]["parts"] == pytest.approx(rows[found[0]["id"]])
-    lately = answer("why", made)["slowest"]
+    lately = ask(made, "why")["slowest"]
     assert lately and all(each["recorded"] >= latest - 600 for each in lately)
     times = [sum(each["parts"].values()) for each in lately]
     assert times == sorted(times, reverse=True)
 
 
 def test_the_shares_over_the_run_are_of_its_buckets_and_cost_the_same_in_a_long_run(made: Run, tmp_path: Path) -> None:
-    found = answer("why_course", made)
+    found = ask(made, "why_course")
     assert found["time"] == sorted(found["time"]) and set(found["shares"]) == set(PARTS)
     for place in range(len(found["time"])):
         assert sum(each[place] for each in found["shares"].values()) == pytest.approx(1)
     assert sum(found["attempts"]) == 260 or max(found["attempts"]) == BUCKET
     folder = copied(made, tmp_path)
-    multiply(folder, 40)
+    multiply(folder, 20)
     with sqlite3.connect(folder / DATABASE) as db:
         assert {count for _, count, _ in course(db, 10)} == {BUCKET}
         assert len(slowest(db, 5)) == 5
@@ -121,7 +100,7 @@ def test_who_worked_when_is_told_by_the_spans(tmp_path: Path) -> None:
     other = Span("a", "4" * 16, "attempt", 1000.0, 60.0)
     line = msgspec.json.encode(spans.as_otlp("prover", "prover-1", [play, lean, lost, other]))
     (folder / spans.FILE).write_bytes(line + b"\n{}\nno line\n")
-    found = answer("lanes", Run("run", Kind.LEARNER, folder))
+    found = ask(Run("run", Kind.LEARNER, folder), "lanes")
     lanes = {(each["node"], each["kind"]): each for each in found["lanes"]}
     assert set(lanes) == {("prover-1", "play"), ("lean-1", "lean")} and found["seconds"] == 60
     assert lanes["prover-1", "play"]["levels"] == "9" * BINS
@@ -131,14 +110,12 @@ def test_who_worked_when_is_told_by_the_spans(tmp_path: Path) -> None:
     assert worked["mean"] == pytest.approx(10 / 60) and worked["most"] == pytest.approx(1)
 
 
-def beside(run: Run, **values: dict[str, float]) -> Run:
+def beside(**values: dict[str, float]) -> Run:
     """A mesh with one node of each role, which says these values."""
-    assert run.mesh is not None
-    now = time.time()
     roles = {name.replace("_", "-"): told for name, told in values.items()}
-    run.mesh.see_registry([NodeInfo(node_id=r, role=r, host="h", pid=1, version="1", started=now) for r in roles], now)
+    run = mesh("demo", *(node_info(role, role) for role in roles), now=time.time())
     for role, told in roles.items():
-        run.mesh.see_heartbeat(Heartbeat(node_id=role, role=role, time=now, state="running", values=told), now)
+        run.mesh.see_heartbeat(heartbeat(role, role, **told), time.time())
     return run
 
 
@@ -156,7 +133,6 @@ def test_the_resource_that_is_full_is_the_one_that_what_searches_ask_waits_for(
     spent: dict[str, float], queue: float, named: str
 ) -> None:
     run = beside(
-        mesh(),
         prover={"searches": 8.0, "searches_max": 8.0},
         lean_proxy={"workers": 2.0, "queue": queue, "verify_queue": 0.0},
         inference={"queue": queue},
@@ -166,10 +142,7 @@ def test_the_resource_that_is_full_is_the_one_that_what_searches_ask_waits_for(
     assert found["full"].startswith(named)
     slots = next(each for each in found["resources"] if each.name == "search slots")
     assert (slots.has, slots.used, slots.queue, slots.nodes) == (8.0, 8.0, 7.0, 1)
-
-
-def test_free_slots_are_no_full_resource() -> None:
-    run = beside(mesh(), prover={"searches": 1.0, "searches_max": 8.0})
+    run = beside(prover={"searches": 1.0, "searches_max": 8.0})
     found = resources(run, sums(queue=1.0, lean_run=1.0), 120.0)
     assert found["full"] == "No resource is full: 1.0 of 8 search slots are in use."
 
@@ -177,9 +150,9 @@ def test_free_slots_are_no_full_resource() -> None:
 @pytest.mark.parametrize("kind", [Kind.TRAINING, Kind.SELF_PLAY, Kind.EVALUATION])
 def test_a_run_of_another_kind_has_no_parts(kind: Kind, tmp_path: Path) -> None:
     run = Run("other", kind, tmp_path)
-    found = answer("why", run)
+    found = ask(run, "why")
     assert found["kind"] == kind and found["parts"] == found["evidence"] == [] and found["slowest"] is None
-    assert answer("why_course", run)["time"] == [] and answer("lanes", run)["lanes"] == []
+    assert ask(run, "why_course")["time"] == [] and ask(run, "lanes")["lanes"] == []
 
 
 def test_a_run_that_has_just_begun_has_none_yet(made: Run, tmp_path: Path) -> None:
@@ -189,6 +162,6 @@ def test_a_run_that_has_just_begun_has_none_yet(made: Run, tmp_path: Path) -> No
             db.execute(f"DELETE FROM {table}")
     db.close()
     run = Run("new", Kind.LEARNER, folder)
-    found = answer("why", run)
+    found = ask(run, "why")
     assert found["attempts"] == 0 and found["parts"] == [] and found["slowest"] == []
-    assert answer("why_course", run)["time"] == []
+    assert ask(run, "why_course")["time"] == []
