@@ -6,6 +6,7 @@ by these numbers. Every role logs its numbers.
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import os
 import re
@@ -139,6 +140,7 @@ def own_host() -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname().split(".")[0])[:24].strip("-") or "host"
 
 
+@functools.cache  # nodes name it in every bundle of spans
 def own_version() -> str:
     """The version of the installed package; in a checkout that is not installed, from pyproject.toml."""
     import importlib.metadata

@@ -117,6 +117,8 @@ def _write_records(
 ) -> list[Evaluated]:
     """Write proofs.sqlite, searches.sqlite and spans.jsonl; returns the evaluations."""
     store, kept = Store(folder / DATABASE), KeptSearches(folder, 2**24)
+    for database in (store, kept):  # nothing is lost with a power cut that cannot be made again
+        database._db.execute("PRAGMA synchronous = OFF")
     store.add_theorems([*train, *test])
     evaluated: list[Evaluated] = []
     number, labels = 0, ("before", "step-100", "step-200", "after")

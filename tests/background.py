@@ -7,7 +7,7 @@ instead, and tests keep their loops. Tests without a loop use these nodes, too: 
 import asyncio
 import inspect
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, MutableMapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 import msgspec
 import structlog
 
-from broker import streams
 from common.bus import Bus, BusSettings, Signer
 from common.lean import Theorem
 from common.life.logging import Forwarder
@@ -64,7 +63,13 @@ class Background:
                 await leave.wait()
 
         holding = asyncio.run_coroutine_threadsafe(hold(), self.loop)
-        holding.add_done_callback(lambda held: entered.done() or entered.set_exception(_error_of(held)))
+
+        def ended(held: Future[None]) -> None:
+            if not entered.done():
+                error = None if held.cancelled() else held.exception()
+                entered.set_exception(error or RuntimeError("the block was left before it had begun"))
+
+        holding.add_done_callback(ended)
         try:
             yield entered.result(timeout)
         finally:
@@ -109,19 +114,9 @@ class Background:
         self.loop.close()
 
 
-def _error_of(held: Future[None]) -> BaseException:
-    error = None if held.cancelled() else held.exception()
-    return error or RuntimeError("the block was left before it had begun")
-
-
-def is_background() -> bool:
-    """Whether this thread runs shared nodes."""
-    return threading.current_thread().name.startswith(SHARED)
-
-
 def without_shared_nodes(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """A structlog processor: shared nodes do not write into the output of the test that happens to run."""
-    if is_background():
+    if threading.current_thread().name.startswith(SHARED):
         raise structlog.DropEvent
     return event
 
@@ -144,17 +139,10 @@ class RunOnBroker:
         return NodeSettings(run=self.name, bus=self.bus)
 
 
-async def with_streams(run: RunOnBroker) -> None:
-    """Make the run's streams."""
+async def on_bus(run: RunOnBroker, act: Callable[[Bus], Awaitable[object]]) -> None:
+    """Do something over a connection of its own, such as making the run's streams."""
     bus = await Bus.connect(run.bus, run=run.name, name="test streams", wait=10)
-    await streams.ensure(bus)
-    await bus.close()
-
-
-async def without_streams(run: RunOnBroker) -> None:
-    """Remove the run's streams."""
-    bus = await Bus.connect(run.bus, run=run.name, name="test streams", wait=10)
-    await streams.remove(bus)
+    await act(bus)
     await bus.close()
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import structlog
 
+from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common.bus import Bus, BusSettings
@@ -27,15 +28,7 @@ from common.machine import thread_environment
 from common.protocol import subjects
 from common.protocol.messages import LeanRunReply, LeanRunRequest
 from tests import tiers
-from tests.background import (
-    Background,
-    RunOnBroker,
-    SharedLean,
-    shared_lean,
-    with_streams,
-    without_shared_nodes,
-    without_streams,
-)
+from tests.background import Background, RunOnBroker, SharedLean, on_bus, shared_lean, without_shared_nodes
 from tests.commands import Called
 
 # Tests share the machine, and torch's threads wait for each other: with two on busy cores, a training of seconds takes
@@ -146,9 +139,9 @@ def run_name() -> str:
 def mesh_run(background: Background, broker: BusSettings, run_name: str) -> Iterator[RunOnBroker]:
     """A run of the test's own, with its streams; for tests without a bus, `mesh_run.flags` are a command's."""
     run = RunOnBroker(run_name, broker)
-    background.run(with_streams(run))
+    background.run(on_bus(run, streams.ensure))
     yield run
-    background.run(without_streams(run))
+    background.run(on_bus(run, streams.remove))
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ from node.rewards import reading
 from node.stp.readers import open_run
 from node.stp.records import StpError
 from tests.hostile import HOSTILE
+from tests.message_values import CHARACTERS
 
 STATEMENT = {"name": "t", "binders": "", "conclusion": "True", "family": "f", "level": 1, "header": ""}
 STEP = {
@@ -65,7 +66,7 @@ ANYTHING = st.recursive(
         st.none(),
         st.booleans(),
         st.sampled_from([0, -1, 2**70, 1e308, float("nan"), "", "\0", HOSTILE, "by", "theorem", "⊢", "sorry", "-/"]),
-        st.text(max_size=8),
+        st.text(CHARACTERS, max_size=8),
     ),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["name", "steps", "state"]), inner),
     max_leaves=4,
@@ -228,17 +229,19 @@ READERS = {
 }
 
 
-def check(reader: Reader, folder: Path, examples: int) -> None:
+@pytest.mark.parametrize("examples", [15, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", READERS)
+def test_damaged_data_is_read_or_refused_with_the_error_that_the_reader_names(
+    name: str, examples: int, tmp_path: Path
+) -> None:
+    reader, folder = READERS[name], tmp_path / "data"
+
     @settings(
-        max_examples=examples,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
+        max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
     )
     @given(reader.data)
     def damage(data: Any) -> None:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         try:
             reader.read(data, folder)
@@ -246,14 +249,3 @@ def check(reader: Reader, folder: Path, examples: int) -> None:
             assert str(refused)
 
     damage()
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_damaged_data_is_read_or_refused_with_the_error_that_the_reader_names(name: str, tmp_path: Path) -> None:
-    check(READERS[name], tmp_path, examples=15)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", READERS)
-def test_much_damaged_data_is_read_or_refused(name: str, tmp_path: Path) -> None:
-    check(READERS[name], tmp_path, examples=300)

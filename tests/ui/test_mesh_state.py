@@ -43,14 +43,6 @@ def test_rates_are_taken_over_the_window() -> None:
     assert state.rates()["prover.expansions"] == 30
 
 
-def test_a_proof_announced_twice_is_shown_once() -> None:
-    state = MeshState()
-    proof = ProofFound(theorem_id="t", attempt_id="1", purpose="train", time=0, lean="theorem t : True := trivial")
-    assert state.see_proof(proof)
-    assert not state.see_proof(proof)
-    assert len(state.proofs) == 1
-
-
 def test_points_are_remembered_in_bounded_memory_and_those_of_a_history_are_not_repeated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -61,6 +53,9 @@ def test_points_are_remembered_in_bounded_memory_and_those_of_a_history_are_not_
     assert not any(state.see_point(point) for point in points[-50:])
     assert [point.step for point in state.points] == list(range(180, 200))
     assert len(state._known_points) == 50
+    proof = ProofFound(theorem_id="t", attempt_id="1", purpose="train", time=0, lean="theorem t : True := trivial")
+    assert state.see_proof(proof) and not state.see_proof(proof)
+    assert len(state.proofs) == 1
 
 
 def test_the_verdict_is_the_learners_once_it_tells() -> None:
@@ -141,13 +136,9 @@ def test_the_values_of_a_node_are_remembered_in_bounded_memory() -> None:
     assert all(later - earlier >= mesh_state.REMEMBER_EVERY for earlier, later in itertools.pairwise(times))
     assert values["expansions"] == times
     assert [math.isnan(value) for value in values["late"]] == [time <= 15_000 for time in times]
-
-
-def test_a_node_that_makes_up_names_fills_no_memory() -> None:
-    state = MeshState()
-    state.see_registry([node_info("a")], 0)
-    for number in range(100):
-        state.see_heartbeat(heartbeat("a", time=1, **{f"name_{number}_{n}": 1.0 for n in range(10)}), 1 + 10 * number)
+    for number in range(100):  # a node that makes up names
+        names = {f"name_{number}_{n}": 1.0 for n in range(10)}
+        state.see_heartbeat(heartbeat("a", **names), 20_000 + 10 * number)
     assert len(state.nodes["a"].memory.read()[1]) == mesh_state.NAMES
 
 

@@ -12,13 +12,13 @@ from common.records.readers import DATABASE
 from common.watch.nodes import NodeHistory
 from tests.message_values import heartbeat, node_info
 from tests.node.learner.builders import PROVED, planned, result
-from tests.ui.monitors import evaluated, make_run, mesh
+from tests.ui.monitors import evaluated, mesh, small_run
 from ui import runs
 from ui.runs import SUMMARY, Kind, NotHere, Runs, thinned
 
 
 def test_all_runs_of_a_folder_are_found_and_told_apart(tmp_path: Path) -> None:
-    make_run(tmp_path / "learned").close()
+    small_run(tmp_path / "learned").close()
     (tmp_path / "trained").mkdir()
     write_about(tmp_path / "trained", About(stage="sft", steps=3))
     (tmp_path / "other").mkdir()
@@ -35,7 +35,7 @@ def test_all_runs_of_a_folder_are_found_and_told_apart(tmp_path: Path) -> None:
 
 
 def test_what_changed_has_another_version_and_nothing_else(tmp_path: Path) -> None:
-    store = make_run(tmp_path / "run")
+    store = small_run(tmp_path / "run")
     run = Runs(tmp_path).get("run")
     before = run.versions()
     assert run.versions() == before
@@ -62,7 +62,7 @@ def test_what_changed_has_another_version_and_nothing_else(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", [SUMMARY, METRICS, curves.EVALUATIONS, "nodes.jsonl"])
 def test_a_damaged_file_hides_nothing_else(tmp_path: Path, name: str) -> None:
-    make_run(tmp_path / "run").close()
+    small_run(tmp_path / "run").close()
     (tmp_path / "run" / name).write_text("damaged " * 1000)
     run = Runs(tmp_path).get("run")
     seen = [run.summary() is None, len(run.points()) == 1, len(run.evaluations()) == 1, run.node_history() == {}]
@@ -91,7 +91,7 @@ def test_the_history_of_nodes_is_kept_as_often_as_its_size_allows(tmp_path: Path
         for node in many[: 1 if step < 20 else 1000]:
             values = {"expansions": float(step), "bad": float("nan")}
             history.hear(heartbeat(node, time=now, **values))
-    make_run(tmp_path / "r").close()
+    small_run(tmp_path / "r").close()
     (tmp_path / "nodes.jsonl").rename(tmp_path / "r" / "nodes.jsonl")
     found = Runs(tmp_path).get("r").node_history()
     assert [sample.time for sample in found["prover-0"]][:4] == [100.0, 105.0, 110.0, 115.0]
@@ -102,7 +102,7 @@ def test_the_history_of_nodes_is_kept_as_often_as_its_size_allows(tmp_path: Path
 def test_only_a_folder_of_the_meshs_own_learner_is_taken_for_its_run(tmp_path: Path) -> None:
     learner = node_info("learner-1", "learner", host=socket.gethostname(), pid=os.getpid())
     watched = mesh()
-    make_run(tmp_path / "demo").close()
+    small_run(tmp_path / "demo").close()
     found = Runs(tmp_path, watched)
     assert found.get("demo").folder is None and found.names()[0] == "demo"
     with pytest.raises(NotHere, match="on the machine of its learner"):
@@ -113,8 +113,8 @@ def test_only_a_folder_of_the_meshs_own_learner_is_taken_for_its_run(tmp_path: P
 
 
 def test_a_name_that_leads_elsewhere_is_no_run(tmp_path: Path) -> None:
-    make_run(tmp_path / "runs").close()  # the folder of runs is itself one, and so is its neighbour
-    make_run(tmp_path / "outside").close()
+    small_run(tmp_path / "runs").close()  # the folder of runs is itself one, and so is its neighbour
+    small_run(tmp_path / "outside").close()
     for _ in range(2):
         for name in ("", ".", "..", "../outside", "inside/..", "a\0b"):
             with pytest.raises(NotHere):

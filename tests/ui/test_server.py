@@ -9,7 +9,7 @@ from yarl import URL
 
 from common.protocol.messages import LogRecord, Point
 from tests.message_values import heartbeat, node_info
-from tests.ui.monitors import make_run, mesh, monitoring
+from tests.ui.monitors import mesh, monitoring, small_run
 from ui import server
 from ui.runs import Runs
 from ui.server import STATIC
@@ -49,7 +49,7 @@ async def test_no_other_file_is_served_and_an_address_may_have_any_name_in_it() 
 
 
 async def test_a_page_hears_what_has_changed(tmp_path: Path) -> None:
-    make_run(tmp_path / "run").close()
+    small_run(tmp_path / "run").close()
     async with monitoring(Runs(tmp_path)) as url, ClientSession() as session:
         async with session.get(f"{url}/events?run=run") as response:
             first = await next_tick(response)
@@ -73,7 +73,7 @@ async def test_too_many_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 async def test_answers_say_what_is_wrong_with_a_question(tmp_path: Path) -> None:
-    make_run(tmp_path / "run").close()
+    small_run(tmp_path / "run").close()
     async with monitoring(Runs(tmp_path)) as url, ClientSession() as session:
 
         async def asked(path: str) -> tuple[int, str]:
@@ -92,7 +92,7 @@ async def test_answers_say_what_is_wrong_with_a_question(tmp_path: Path) -> None
 
 
 async def test_the_overview_has_intervals_counters_and_the_latest_proofs(tmp_path: Path) -> None:
-    make_run(tmp_path / "run").close()
+    small_run(tmp_path / "run").close()
     async with monitoring(Runs(tmp_path)) as url, ClientSession() as session:
         found = await (await session.get(f"{url}/api/run/run/overview")).json()
         curves = await (await session.get(f"{url}/api/run/run/curves")).json()

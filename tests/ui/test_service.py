@@ -16,7 +16,7 @@ from common.protocol.subjects import telemetry
 from node.command import cli
 from tests.commands import Called
 from tests.message_values import heartbeat, named, node_info
-from tests.ui.monitors import make_run, mesh
+from tests.ui.monitors import mesh, small_run
 from tests.waiting import eventually, until
 from ui.runs import Runs
 from ui.server import Monitor
@@ -100,7 +100,7 @@ async def test_a_monitor_that_starts_late_shows_the_run_from_its_beginning(bus: 
 
 @pytest.mark.process
 async def test_a_run_is_shown_from_its_files_without_a_broker(called: Called, tmp_path: Path) -> None:
-    make_run(tmp_path / "ended").close()
+    small_run(tmp_path / "ended").close()
     (tmp_path / "ended" / "summary.json").write_text(json.dumps({"solved_before": 1, "solved_after": 3}))
     flags = ["--directory", str(tmp_path), "--no-mesh"]
     async with monitor(*flags, "--run", "ended") as url, ClientSession() as session:

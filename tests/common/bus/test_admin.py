@@ -1,5 +1,3 @@
-import pytest
-
 from broker import streams
 from common.bus import names
 from common.bus.admin import configurations, raised
@@ -7,18 +5,17 @@ from common.bus.admin import configurations, raised
 OURS = configurations(streams.run_spec("r"))
 
 
-def test_what_an_operator_has_raised_or_added_stays() -> None:
+def test_what_an_operator_has_raised_or_added_stays_and_what_a_run_needs_is_raised() -> None:
     wanted = OURS["r-todo"]
     by_hand = {"num_replicas": 3, "max_bytes": 2**40, "max_msg_size": -1, "placement": {"tags": ["fast"]}, "max_age": 0}
     current = {**wanted, **by_hand, "description": "ours", "duplicate_window": 10 * wanted["duplicate_window"]}
     assert raised(current, wanted) == current
-
-
-def test_what_a_run_needs_is_raised_and_no_limit_is_the_largest() -> None:
     wanted = OURS["r-results"]
     assert raised({**wanted, "max_bytes": 1, "num_replicas": 3}, wanted) == {**wanted, "num_replicas": 3}
-    assert raised({**wanted, "max_bytes": -1}, wanted)["max_bytes"] == -1
+    assert raised({**wanted, "max_bytes": -1}, wanted)["max_bytes"] == -1, "no limit is the largest"
     assert raised({**wanted, "subjects": ["r.old"]}, wanted)["subjects"] == wanted["subjects"]
+    leases = raised({"max_ack_pending": 10**6, "ack_wait": 5}, {"max_ack_pending": 100, "ack_wait": 7})
+    assert leases == {"max_ack_pending": 10**6, "ack_wait": 7}
 
 
 def test_entries_of_the_registry_expire_when_its_nodes_expect_it() -> None:
@@ -28,22 +25,9 @@ def test_entries_of_the_registry_expire_when_its_nodes_expect_it() -> None:
     assert raised(short, long)["max_age"] == 60 * 10**9
 
 
-def test_more_leases_of_a_consumer_stay() -> None:
-    assert raised({"max_ack_pending": 10**6, "ack_wait": 5}, {"max_ack_pending": 100, "ack_wait": 7}) == {
-        "max_ack_pending": 10**6,
-        "ack_wait": 7,
-    }
-
-
-def test_all_streams_of_a_run_are_known_by_name() -> None:
+def test_streams_are_known_by_name_and_those_of_other_programs_belong_to_no_run() -> None:
     assert set(OURS) == set(names.streams_of("r"))
-    for name, config in OURS.items():
-        assert names.run_of(name, config["subjects"]) == "r"
-
-
-@pytest.mark.parametrize(
-    ("name", "subjects"),
-    [("orders", ["orders.>"]), ("shop-results", ["shop.sales"]), ("shop-results", ["elsewhere.>"]), ("-todo", [".x"])],
-)
-def test_streams_of_other_programs_belong_to_no_run(name: str, subjects: list[str]) -> None:
-    assert names.run_of(name, subjects) == ("shop" if subjects == ["shop.sales"] else "")
+    assert {names.run_of(name, config["subjects"]) for name, config in OURS.items()} == {"r"}
+    for name, subject in (("orders", "orders.>"), ("shop-results", "elsewhere.>"), ("-todo", ".x")):
+        assert names.run_of(name, [subject]) == ""
+    assert names.run_of("shop-results", ["shop.sales"]) == "shop"

@@ -112,18 +112,10 @@ async def test_a_patient_request_outlasts_a_busy_server(bus: Bus, other: Bus) ->
     assert refusals == 4
 
 
-async def test_a_patient_request_ends_at_its_deadline_with_the_last_reason(bus: Bus, other: Bus) -> None:
-    async def busy(request: PauseRequest) -> Busy:
-        return Busy(retry_after=100.0, reason="all slots taken")  # later than the deadline: it is not waited for
-
-    await other.serve("ctl.full", PauseRequest, busy, queue="q", limit=4)
-    with pytest.raises(BusyError, match="all slots taken"):
-        await bus.request_patiently("ctl.full", request(), PauseAcknowledged, timeout=5, deadline=2.4)
-    with pytest.raises(Unanswered):
-        await bus.request_patiently("ctl.nobody", request(), PauseAcknowledged, timeout=5, deadline=0.1)
-
-
-async def test_a_last_try_cut_short_does_not_hide_that_all_were_busy(bus: Bus, other: Bus) -> None:
+@pytest.mark.parametrize(("retry_after", "tries"), [(100.0, 1), (0.02, 2)], ids=["too late", "the last try cut short"])
+async def test_a_patient_request_ends_at_its_deadline_with_the_last_reason(
+    bus: Bus, other: Bus, retry_after: float, tries: int
+) -> None:
     asked, over = 0, asyncio.Event()
 
     async def busy_then_silent(request: PauseRequest) -> Busy:
@@ -131,13 +123,15 @@ async def test_a_last_try_cut_short_does_not_hide_that_all_were_busy(bus: Bus, o
         asked += 1
         if asked > 1:
             await over.wait()
-        return Busy(retry_after=0.02, reason="all slots taken")
+        return Busy(retry_after=retry_after, reason="all slots taken")
 
     await other.serve("ctl.full", PauseRequest, busy_then_silent, queue="q", limit=4)
     with pytest.raises(BusyError, match="all slots taken"):
         await bus.request_patiently("ctl.full", request(), PauseAcknowledged, timeout=5, deadline=1.0)
     over.set()
-    assert asked == 2
+    assert asked == tries
+    with pytest.raises(Unanswered):
+        await bus.request_patiently("ctl.nobody", request(), PauseAcknowledged, timeout=5, deadline=0.1)
 
 
 @pytest.mark.parametrize(

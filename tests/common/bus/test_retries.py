@@ -1,12 +1,19 @@
+from collections.abc import Iterator
+
+import pytest
+import stamina
+
+from common.bus import BusError, Unanswered, persistently
 from common.bus.asking import FIRST, LONGEST, RetryDelay
 from common.bus.connection import RECONNECT_LONGEST, RETRY_AFTER_BOUNDS, ServiceTime, reconnect_delay
 
 
 def test_unanswered_requests_wait_twice_as_long_each_time_up_to_a_limit() -> None:
     delay = RetryDelay()
-    pauses = [delay.after(None, 0.5) for _ in range(12)]
+    pauses = [delay.after(None, 0.5) for _ in range(5_000)]
     assert pauses[:4] == [FIRST, 2 * FIRST, 4 * FIRST, 8 * FIRST]
-    assert pauses[-1] == LONGEST
+    assert pauses[11] == pauses[-1] == LONGEST, "many failures do not overflow"
+    assert reconnect_delay(100_000, 1.0) == RECONNECT_LONGEST
 
 
 def test_busy_requests_wait_about_as_long_as_they_were_told() -> None:
@@ -15,19 +22,7 @@ def test_busy_requests_wait_about_as_long_as_they_were_told() -> None:
     assert delay.after(0.4, 0.5) > 0.4
     assert RetryDelay().after(100.0, 0.5) == LONGEST
     assert RetryDelay().after(-1.0, 0.5) == 0.0
-
-
-def test_jitter_spreads_the_pauses_around_the_estimate() -> None:
-    assert RetryDelay().after(1.0, 0.0) == 0.5
-    assert RetryDelay().after(1.0, 1.0) == 1.5
-
-
-def test_many_failures_do_not_overflow() -> None:
-    delay = RetryDelay()
-    for _ in range(5_000):
-        pause = delay.after(None, 0.5)
-    assert pause == LONGEST
-    assert reconnect_delay(100_000, 1.0) == RECONNECT_LONGEST
+    assert [RetryDelay().after(1.0, jitter) for jitter in (0.0, 1.0)] == [0.5, 1.5]
 
 
 def test_a_server_says_when_a_slot_will_be_free() -> None:
@@ -38,3 +33,52 @@ def test_a_server_says_when_a_slot_will_be_free() -> None:
     assert 1.9 < time.retry_after(4) <= 2.0
     assert ServiceTime(0.0).retry_after(1) == RETRY_AFTER_BOUNDS[0]
     assert ServiceTime(1000.0).retry_after(1) == RETRY_AFTER_BOUNDS[1]
+
+
+@pytest.fixture(autouse=True)
+def without_pauses() -> Iterator[None]:
+    with stamina.set_testing(True, attempts=50):
+        yield
+
+
+class Sender:
+    """An operation that fails a number of times, then succeeds."""
+
+    def __init__(self, failures: int, error: Exception | None = None) -> None:
+        self.tries = 0
+        self._failures = failures
+        self._error = error or Unanswered("no broker")
+
+    async def __call__(self) -> str:
+        self.tries += 1
+        if self.tries <= self._failures:
+            raise self._error
+        return "sent"
+
+
+async def test_it_is_tried_until_it_succeeds() -> None:
+    send = Sender(30)
+    assert await persistently(send, "not sent yet", subject="x") == "sent"
+    assert send.tries == 31
+
+
+async def test_it_ends_when_nobody_waits_any_more() -> None:
+    send = Sender(30)
+    with pytest.raises(Unanswered, match="no broker"):
+        await persistently(send, "not sent yet", until=lambda: send.tries == 4)
+    assert send.tries == 4
+
+
+async def test_other_errors_are_not_waited_out() -> None:
+    send = Sender(30, ValueError("nonsense"))
+    with pytest.raises(ValueError, match="nonsense"):
+        await persistently(send, "not sent yet")
+    assert send.tries == 1
+
+
+async def test_it_ends_after_so_many_tries_with_the_last_error() -> None:
+    stamina.set_testing(False)
+    send = Sender(30)
+    with pytest.raises(BusError):
+        await persistently(send, "not sent yet", tries=2)
+    assert send.tries == 2

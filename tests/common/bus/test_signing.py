@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from common.bus import BadKey, Bus, BusSettings, RemoteFailure, Signer, Unanswered, connection
 from common.bus.signing import KEY_HEADER, SIGNATURE_HEADER, KnownKeys
@@ -54,19 +56,14 @@ def test_only_keys_that_the_asker_knows_count(signer: Signer, tmp_path: Path) ->
         assert known.problem({KEY_HEADER: signer.public, SIGNATURE_HEADER: nonsense}, "s", b"a", b"b")
 
 
-def test_a_key_is_made_once_for_this_user_only(tmp_path: Path) -> None:
+def test_a_key_is_made_once_for_this_user_only_and_what_is_no_key_is_named(tmp_path: Path) -> None:
     file = tmp_path / "run" / "verifier.pem"
     first = Signer.of_file(file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert Signer.of_file(file).public == first.public
     assert [each.name for each in file.parent.iterdir()] == ["verifier.pem"]
-
-
-def test_a_file_that_is_no_key_is_named(tmp_path: Path) -> None:
-    from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
-    file = tmp_path / "verifier.pem"
+    with pytest.raises(BadKey, match="cannot be read or made"):
+        Signer.of_file(file / "inside.pem")
     file.write_text("secret")
     with pytest.raises(BadKey, match=r"verifier\.pem: not a private key as PEM"):
         Signer.of_file(file)
@@ -74,14 +71,9 @@ def test_a_file_that_is_no_key_is_named(tmp_path: Path) -> None:
     file.write_bytes(other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     with pytest.raises(BadKey, match="openssl genpkey -algorithm ed25519"):
         Signer.of_file(file)
-    with pytest.raises(BadKey, match="cannot be read or made"):
-        Signer.of_file(tmp_path / "verifier.pem" / "inside.pem")
-
-
-@pytest.mark.parametrize("text", ["secret", "AAAA", "ÿ" * 44])
-def test_a_public_key_that_is_none_is_named(text: str) -> None:
-    with pytest.raises(BadKey, match=r"\[bus\] verifiers: .* is not a public key"):
-        KnownKeys([text])
+    for text in ("secret", "AAAA", "ÿ" * 44):
+        with pytest.raises(BadKey, match=r"\[bus\] verifiers: .* is not a public key"):
+            KnownKeys([text])
 
 
 def test_keys_come_from_the_settings_and_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,10 +143,21 @@ async def test_a_signed_failure_and_a_signed_busy_count(
             await asker.request_patiently(LEAN_VERIFY, FALSE, LeanVerifyReply, timeout=20, deadline=20)
 
 
-async def test_without_a_verifier_there_is_no_verdict(bus: Bus, broker: BusSettings, run_name: str) -> None:
+async def test_without_a_verifier_whose_key_can_be_used_there_is_no_verdict(
+    bus: Bus, broker: BusSettings, run_name: str
+) -> None:
     async with forging(broker, run_name, (FORGED, {})):
         with pytest.raises(Unanswered, match=f"run '{run_name}' lists no verifier, so no verdict counts"):
             await verdict(bus)
+    await bus.list_verifiers(["secret"])
+    with pytest.raises(Unanswered, match="lists a verifier that cannot be used"):
+        await verdict(bus)
+
+    async def judge(_: LeanVerifyRequest) -> Message:
+        return FORGED
+
+    with pytest.raises(AssertionError, match="must be signed"):
+        await bus.serve(LEAN_VERIFY, LeanVerifyRequest, judge, queue=None, limit=1)
 
 
 async def test_what_only_forgers_answer_is_not_answered(
@@ -177,17 +180,3 @@ async def test_a_changed_list_on_the_broker_changes_nothing_for_nodes_that_know_
         for asker in (configured, bus):  # by its settings; by the list that it has read before
             with pytest.raises(Unanswered, match="which do not count"):
                 await verdict(asker, timeout=0.4)
-
-
-async def test_a_list_that_is_no_list_of_keys_is_named(bus: Bus) -> None:
-    await bus.list_verifiers(["secret"])
-    with pytest.raises(Unanswered, match="lists a verifier that cannot be used"):
-        await verdict(bus)
-
-
-async def test_verdicts_cannot_be_served_without_a_key(bus: Bus) -> None:
-    async def judge(_: LeanVerifyRequest) -> Message:
-        return FORGED
-
-    with pytest.raises(AssertionError, match="must be signed"):
-        await bus.serve(LEAN_VERIFY, LeanVerifyRequest, judge, queue=None, limit=1)

@@ -64,7 +64,7 @@ def test_rows_are_told_apart_by_where_they_come_from_and_how_old_they_are(store:
     ages = found["ages"]
     assert (ages["width"], ages["unknown"], len(ages["counts"]["proof"])) == (30 // AGES + 1, 0, AGES)
     assert {name: [n for n, count in enumerate(counts) if count] for name, counts in ages["counts"].items()} == {
-        **{"proof": [15], "disproof": [5], "inner proof": [5], "off-proof": [5, 15]},
+        **{"proof": [15], "disproof": [5], "inner proof": [5], "off-proof": [5, 15]}
     }
     newest = found["rows"][0]
     assert (newest["source"], newest["goal"], newest["theorem"], newest["age"]) == (
@@ -91,7 +91,7 @@ def test_rows_are_found_sorted_cut_and_drawn_by_the_server(store: Store, tmp_pat
         return [each["goal"] for each in ask(run, "replay", **parameters)["rows"]]
 
     assert states(text="inner") == ["⊢ inner"] and states(text="run-2", source="disproof") == [
-        *("⊢ 11 = 11", "⊢ 10 = 10"),
+        *("⊢ 11 = 11", "⊢ 10 = 10")
     ]
     assert states(source="supervised") == ["⊢ bank"] == states(source="supervised", text="rfl")
     assert states(text="no such") == [] == states(source="no such")

@@ -9,7 +9,7 @@ from common.curves import METRICS, About, encode_line, write_about
 from common.records.readers import DATABASE
 from common.records.store import Store
 from tests.node.learner.builders import FAILED, PROVED, planned, result, row
-from tests.ui.monitors import evaluated, make_run, mesh
+from tests.ui.monitors import evaluated, mesh, small_run
 from ui.runs import NotHere, Runs
 from ui.views.evaluating import EvaluationsQuery, Statement, compared, evaluations
 from ui.views.learning import verdict_of
@@ -19,7 +19,7 @@ from ui.views.listing import Listing, ListQuery
 def test_each_run_says_what_it_reached_and_is_read_again_only_when_it_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_run(tmp_path / "learned").close()
+    small_run(tmp_path / "learned").close()
     with (tmp_path / "learned" / curves.EVALUATIONS).open("ab") as file:
         file.write(curves.evaluation_line(evaluated("after", solved=3)))
     trained = tmp_path / "trained"
@@ -28,7 +28,6 @@ def test_each_run_says_what_it_reached_and_is_read_again_only_when_it_has_change
     (trained / METRICS).write_bytes(encode_line(time.time(), 1, {"loss": 1.0}))
     listing = Listing(Runs(tmp_path, mesh("live")))
     rows = listing.answer(ListQuery())
-    assert isinstance(rows, list)
     by_name = {each["name"]: each for each in rows}
     assert rows[0]["name"] == "live" and by_name["live"]["state"] == "live"
     learned = by_name["learned"]
@@ -47,27 +46,25 @@ def test_each_run_says_what_it_reached_and_is_read_again_only_when_it_has_change
 
 def test_runs_are_compared_by_curves_results_and_the_settings_in_which_they_differ(tmp_path: Path) -> None:
     for name, rate in (("one", 0.1), ("two", 0.2)):
-        make_run(tmp_path / name).close()
+        small_run(tmp_path / name).close()
         text = f'[bus]\npassword = "secret-{name}"\n[learner.trainer]\nrate = {rate}\nbatch = 64\n'
         (tmp_path / name / "config.toml").write_text(text)
         (tmp_path / name / "summary.json").write_text(json.dumps({"solved_after": 3, "kind": "rl"}))
     listing = Listing(Runs(tmp_path))
     found = listing.answer(ListQuery(compare="one,two,one", quantity="loss"))
-    assert isinstance(found, dict)
     assert [each["name"] for each in found["compared"]] == ["one", "two"]
     assert found["settings"] == [{"name": "learner.trainer.rate", "values": ["0.1", "0.2"]}]
     assert found["compared"][0]["results"] == {"solved_after": 3}
     assert found["compared"][0]["curve"] == [(1, 0.0, None, 2.0)] and found["compared"][0]["names"] == ["loss"]
     left = listing.answer(ListQuery(compare="one,absent"))
-    assert isinstance(left, dict) and [each["name"] for each in left["compared"]] == ["one"]
+    assert [each["name"] for each in left["compared"]] == ["one"]
 
 
 def test_a_curve_over_expansions_says_what_was_spent_by_then(tmp_path: Path) -> None:
-    make_run(tmp_path / "one").close()
+    small_run(tmp_path / "one").close()
     lines = [encode_line(float(at), at, {"loss": 1.0, "expansions": 100.0 * at}) for at in (2, 4)]
     (tmp_path / "one" / METRICS).write_bytes(b"".join(lines))
     found = Listing(Runs(tmp_path)).answer(ListQuery(compare="one", quantity="loss"))
-    assert isinstance(found, dict)
     (run,) = found["compared"]
     assert run["curve"] == [(2, 0.0, 200.0, 1.0), (4, 2.0, 400.0, 1.0)]
     assert [each["expansions"] for each in run["evaluations"]] == [200.0]  # it ended at 2.5 s
@@ -82,7 +79,6 @@ def test_an_evaluation_that_has_ended_has_its_result_and_its_options_in_the_list
         (folder / "results.json").write_text(json.dumps({"total": {"statements": 40, "solved": 1.0, "any": solved}}))
     listing = Listing(Runs(tmp_path))
     found = listing.answer(ListQuery(compare="one,two"))
-    assert isinstance(found, dict)
     assert [each["evaluations"][0]["share"].solved for each in found["compared"]] == [3, 5]
     assert found["settings"] == [{"name": "policy", "values": ["one", "two"]}]
     row = listing._row(listing._runs.get("two"))
@@ -91,30 +87,23 @@ def test_an_evaluation_that_has_ended_has_its_result_and_its_options_in_the_list
     assert listing._runs.get("two").evaluations() == []
 
 
-def statement(name: str, outcome: str) -> Statement:
-    return Statement(theorem=name, family="f", level=1, outcome=outcome)
-
-
 def test_two_evaluations_differ_over_what_both_have_decided() -> None:
-    first = [
-        statement("a", "solved"),
-        statement("b", "unsolved"),
-        statement("c", "unsolved"),
-        statement("d", "undecided"),
-    ]
-    second = [statement(name, "solved") for name in "bcd"] + [statement("a", "unsolved"), statement("e", "solved")]
+    def statements(**outcomes: str) -> list[Statement]:
+        return [Statement(theorem=name, family="f", level=1, outcome=outcome) for name, outcome in outcomes.items()]
+
+    first = statements(a="solved", b="unsolved", c="unsolved", d="undecided")
+    second = statements(b="solved", c="solved", d="solved", a="unsolved", e="solved")
     found = compared(first, second)
     assert found["statements"] == 3 and found["difference"] == pytest.approx(1 / 3)
-    assert [each.theorem for each in found["won_names"]] == ["b", "c"] and [
-        each.theorem for each in found["lost_names"]
-    ] == ["a"]
+    assert [each.theorem for each in found["won_names"]] == ["b", "c"]
+    assert [each.theorem for each in found["lost_names"]] == ["a"]
     assert (found["won"], found["lost"]) == (2, 1)
     assert found["p"] == pytest.approx(1.0) and found["low"] < 0 < found["high"]
 
 
 def test_the_statements_of_an_evaluation_come_from_the_records_with_their_last_attempts(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    make_run(folder).close()
+    small_run(folder).close()
     store = Store(folder / DATABASE)
     store.add_theorems([row("v", "test"), row("w", "test")])
     evaluation = store.begin_evaluation("step-7", 1, 16, 0.0)

@@ -6,7 +6,7 @@ from common.output.command import UserError
 from node.stp.records import FILE
 from node.stp.store import StpStore
 from tests.node.stp.filled import OUTPUTS, filled
-from tests.ui.monitors import ask, make_run
+from tests.ui.monitors import ask, small_run
 from ui.runs import Run, Runs
 
 
@@ -64,7 +64,7 @@ def test_a_conjecture_and_a_statement_have_a_history(run: Run) -> None:
 def test_a_run_that_has_just_begun_and_runs_of_other_kinds(tmp_path: Path) -> None:
     (tmp_path / "begun").mkdir()
     StpStore(tmp_path / "begun" / FILE).close()
-    make_run(tmp_path / "learner").close()
+    small_run(tmp_path / "learner").close()
     runs = Runs(tmp_path)
     begun = ask(runs.get("begun"), "selfplay")
     assert (begun["rounds"], begun["curve"], begun["solved"]) == ([], [[0, 0]], 0)
