@@ -99,7 +99,7 @@ def test_help_has_plain_placeholders_and_no_empty_defaults(
     plain_help.install()
     plain_help.install()  # a second time changes nothing
     with pytest.raises(SystemExit):
-        tyro.cli(Options, args=["--help"])
+        tyro.cli(Options, args=["--help"], prog="program")  # without the path of pytest
     said = capsys.readouterr().out
     assert " [STR ...] [--names" in said and "--names [STR ...]" in said
     assert "(default: )" not in said and "(default: '')" not in said and "(default: 3)" in said
