@@ -283,7 +283,7 @@ async def test_replicas_that_an_operator_has_set_stay_and_outlive_a_server(
         await kill_group(server, grace=0)
 
 
-async def test_repeating_ensure_changes_nothing_and_loses_nothing(bus: Bus) -> None:
+async def test_repeating_ensure_changes_nothing_and_loses_nothing_until_the_run_is_removed(bus: Bus) -> None:
     await bus.publish_durable(todo("train"), attempt("a1"), message_id="a1")
     (held,) = await bus.lease("todo-train", Attempt, limit=1, wait=10)
     await bus.publish_durable(todo("train"), attempt("a2"), message_id="a2")
@@ -294,16 +294,20 @@ async def test_repeating_ensure_changes_nothing_and_loses_nothing(bus: Bus) -> N
     await held.ack()
     with pytest.raises(Unanswered, match="no stream"):  # where nobody would take it
         await bus.publish_durable("theorem.todo.unheard-of", attempt("a3"), message_id="a3")
-
-
-async def test_changed_limits_are_brought_up_to_date(bus: Bus) -> None:
-    await streams.ensure(bus, ack_wait=7.0)
-    assert (await bus._consumer_info("results-learner"))["config"]["ack_wait"] == 7e9
+    # A run that is removed is gone.
+    for _ in range(2):
+        await streams.remove(bus)
+    with pytest.raises(NotThere):
+        await bus.backlog()
+    assert await bus.streams() == []
     await streams.ensure(bus)
-    assert (await bus._consumer_info("results-learner"))["config"]["ack_wait"] == 30e9
+    assert (await bus.backlog())["todo-train"] == 0
 
 
-async def test_what_an_operator_has_raised_by_hand_outlives_the_next_start(bus: Bus) -> None:
+async def test_changed_limits_are_brought_up_to_date_and_what_an_operator_has_raised_by_hand_stays(bus: Bus) -> None:
+    for ack_wait in (7.0, 30.0):
+        await streams.ensure(bus, ack_wait=ack_wait)
+        assert (await bus._consumer_info("results-learner"))["config"]["ack_wait"] == ack_wait * 1e9
     name = f"{bus.run}-todo"
     before = (await api(bus._replies, f"STREAM.INFO.{name}"))["config"]
     by_hand = {**before, "max_bytes": 2 * before["max_bytes"], "description": "mine", "max_age": 10**18}
@@ -333,13 +337,3 @@ async def test_a_stream_of_another_kind_in_the_way_is_said(broker: BusSettings, 
     await foreign.jetstream().delete_stream(f"{run_name}-todo")
     await foreign.close()
     await bus.close()
-
-
-async def test_a_removed_run_is_gone(bus: Bus) -> None:
-    await bus.publish_durable(todo("train"), attempt("a1"), message_id="a1")
-    await streams.remove(bus)
-    await streams.remove(bus)
-    with pytest.raises(NotThere):
-        await bus.backlog()
-    await streams.ensure(bus)
-    assert (await bus.backlog())["todo-train"] == 0

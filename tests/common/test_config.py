@@ -13,13 +13,8 @@ from node.mesh.roles import ROLES
 
 @dataclass
 class InnerSettings:
-    """Inner."""
-
     depth: Positive = 2
-    """Depth."""
-
     heads: int = 1
-    """Heads."""
 
     def check(self) -> None:
         if self.depth % self.heads:
@@ -28,34 +23,17 @@ class InnerSettings:
 
 @dataclass
 class ExampleSettings:
-    """An example of a role."""
+    """Fields of every kind."""
 
     searches: int = 4
-    """Searches at once."""
-
     c_init: float = 0.5
-    """Exploration."""
-
     name: str = "x"
-    """Name."""
-
     fast: bool = False
-    """Fast."""
-
     sizes: tuple[int, ...] = (1, 2)
-    """Sizes."""
-
     limit: float | None = None
-    """Limit."""
-
     place: Path = Path("a")
-    """Place."""
-
     inner: InnerSettings = field(default_factory=InnerSettings)
-    """Inner."""
-
     wait: Duration | None = None
-    """Wait."""
 
 
 @pytest.fixture
@@ -103,10 +81,7 @@ def test_a_role_is_resolved_from_one_command_line(mesh: Path) -> None:
 def test_the_run_directory_reaches_the_learner(mesh: Path) -> None:
     @dataclass
     class Learner:
-        """Learner."""
-
         directory: str = "runs"
-        """Directory."""
 
     assert load(Learner, mesh, "learner").directory == "somewhere"
 

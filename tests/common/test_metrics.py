@@ -22,6 +22,11 @@ def test_a_metric_is_the_same_wherever_it_is_asked_for() -> None:
         assert f'proofmesh_lean_seconds_bucket{{le="{bound}"}} {count}.0' in text
     with pytest.raises(ValueError, match="is a Counter, but was requested as a Gauge"):
         metrics.gauge("attempts", "Attempts")
+    # A total that begins again is counted on.
+    followed = Followed(metrics.counter("drops", "Drops"))
+    for total in (2, 5, 5, 1, 4):
+        followed.follow(total)
+    assert "proofmesh_drops_total 9.0" in metrics.render().decode()
 
 
 def test_every_metric_that_the_code_declares_keeps_prometheus_conventions() -> None:
@@ -52,14 +57,6 @@ def test_what_is_against_the_conventions_is_seen(kind: str, name: str, help: str
     metrics = Metrics()
     getattr(metrics, kind)(name, help)
     assert problem in str(prometheus.problems(metrics.render().decode()))
-
-
-def test_a_total_that_begins_again_is_counted_on() -> None:
-    metrics = Metrics()
-    followed = Followed(metrics.counter("drops", "Drops"))
-    for total in (2, 5, 5, 1, 4):
-        followed.follow(total)
-    assert "proofmesh_drops_total 9.0" in metrics.render().decode()
 
 
 class FakeNvml:

@@ -33,12 +33,9 @@ def test_mcnemar_is_the_sign_test_on_statements_that_one_of_two_solves():
     assert mcnemar(40_000, 60_000) < 1e-300, "many statements do not overflow"
 
 
-def test_the_permutation_test_agrees_with_mcnemar_where_outcomes_are_single():
+def test_the_permutation_test_takes_shares_and_agrees_with_mcnemar_where_outcomes_are_single():
     pairs = [(0.0, 1.0)] * 12 + [(1.0, 0.0)] * 4 + [(1.0, 1.0)] * 30
     assert permutation_test(pairs, seed=1) == pytest.approx(mcnemar(4, 12), abs=0.01)
-
-
-def test_the_permutation_test_takes_shares():
     assert permutation_test([(0.5, 0.5)] * 9, seed=1) == 1.0
     assert permutation_test([(0.25, 0.5)] * 20, seed=1) < 0.001
     # Of three pairs all swaps are 8, and two of them are as far from 0 as this.
@@ -61,17 +58,10 @@ def test_blocks_are_disjoint_and_their_spread_is_that_of_a_sample():
     assert blocks == 2
     assert mean == pytest.approx((0.5 + 1.0) / 2)
     assert deviation == pytest.approx(math.sqrt(((0.5 - 0.75) ** 2 + (1.0 - 0.75) ** 2) / 1))
-
-
-def test_the_spread_of_a_single_block_is_not_known():
     mean, deviation, blocks = in_blocks([[True, False]], 2)
-    assert (mean, blocks) == (1.0, 1)
-    assert math.isnan(deviation)
+    assert (mean, blocks, math.isnan(deviation)) == (1.0, 1, True), "the spread of a single block is not known"
+    # A statement counts in the blocks that are decided: the first has one statement, the second two.
+    mean, _, blocks = in_blocks([[True, None, False, False], [True, True, True, False]], 2)
+    assert (mean, blocks) == (pytest.approx((1.0 + 0.5) / 2), 2)
     mean, deviation, blocks = in_blocks([[None], [None]], 1)
     assert (blocks, math.isnan(mean), math.isnan(deviation)) == (0, True, True), "no block is decided"
-
-
-def test_a_statement_counts_in_the_blocks_that_are_decided():
-    mean, _, blocks = in_blocks([[True, None, False, False], [True, True, True, False]], 2)
-    assert blocks == 2
-    assert mean == pytest.approx((1.0 + 0.5) / 2)  # the first block has one statement, the second two

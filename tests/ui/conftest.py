@@ -83,3 +83,9 @@ async def serve() -> AsyncIterator[Serve]:
             return await stack.enter_async_context(monitoring(Runs(folder, watched)))
 
         yield serve
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def site(serve: Serve, runs_folder: Path) -> str:
+    """The address of a monitor of the runs in `runs_folder`."""
+    return await serve(runs_folder)

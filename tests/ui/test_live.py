@@ -89,28 +89,25 @@ async def test_a_node_dies_and_returns(page: Page, windows: Windows, serve: Serv
     assert await flaws(page) == []
 
 
-async def test_addresses_lead_back_to_where_one_was(
-    page: Page, windows: Windows, serve: Serve, runs_folder: Path
-) -> None:
-    url = await serve(runs_folder)
-    await page.goto(f"{url}/run/made/overview")
+async def test_addresses_lead_back_to_where_one_was(page: Page, windows: Windows, site: str) -> None:
+    await page.goto(f"{site}/run/made/overview")
     await windows.settled(page)
     await page.get_by_role("navigation").get_by_role("link", name="Theorems").click()
     heading = page.get_by_role("heading", level=1)
     await expect(heading).to_have_text(re.compile("theorems", re.IGNORECASE))
-    assert page.url == f"{url}/run/made/theorems"
+    assert page.site == f"{site}/run/made/theorems"
     await page.reload()
     await expect(heading).to_have_text(re.compile("theorems", re.IGNORECASE))
     await page.go_back()
     await expect(heading).to_have_text("Overview")
     await page.get_by_role("combobox", name="Run").select_option("hostile")
     await expect(page.locator("main")).to_contain_text("Overview")
-    assert page.url == f"{url}/run/hostile/overview", "the same page of another run"
+    assert page.site == f"{site}/run/hostile/overview", "the same page of another run"
 
 
 @pytest.mark.slow
-async def test_the_theme_stays_as_chosen(windows: Windows, serve: Serve, runs_folder: Path) -> None:
-    page = await windows.open(f"{await serve(runs_folder)}/run/made/overview", dark=True)
+async def test_the_theme_stays_as_chosen(windows: Windows, site: str) -> None:
+    page = await windows.open(f"{site}/run/made/overview", dark=True)
     root = page.locator("html")
     await expect(root).to_have_attribute("data-theme", "dark")
     await page.get_by_role("button", name="Theme").click()

@@ -116,11 +116,9 @@ def test_evaluations_are_kept_when_a_long_run_has_pushed_their_points_out() -> N
     assert state.see_evaluation({"time": 3.25, "step": 7, "label": "step-7"})
     state.see_point(evaluation_point(3.25, 7))
     assert [each.get("label") for each in state.evaluations.values()][1:] == ["step-7"]
-
-
-def test_the_evaluation_of_an_older_learner_has_its_rate_alone() -> None:
-    found = evaluation_of(Point(time=1.0, step=5, values={"eval_solve_rate": 0.25}))
-    assert found is not None and found["rate"] == 0.25 and found["statements"] is None
+    # That of an older learner has its rate alone.
+    older = evaluation_of(Point(time=1.0, step=5, values={"eval_solve_rate": 0.25}))
+    assert older is not None and older["rate"] == 0.25 and older["statements"] is None
     assert evaluation_of(Point(time=1.0, step=5, values={"solve_rate": 0.25})) is None
 
 

@@ -59,37 +59,31 @@ async def faulty(
     return found
 
 
-async def test_pages_show_what_is_in_the_files_of_a_run(windows: Windows, serve: Serve, runs_folder: Path) -> None:
-    url = await serve(runs_folder)
+async def test_pages_show_what_is_in_the_files_of_a_run(windows: Windows, site: str, runs_folder: Path) -> None:
     page = await windows.open()
-    assert not (found := await faulty(windows, page, url, runs_folder / "made", OF_THE_RUN, every=False)), told(found)
+    assert not (found := await faulty(windows, page, site, runs_folder / "made", OF_THE_RUN, every=False)), told(found)
 
 
-async def test_hostile_values_leave_every_page_whole(windows: Windows, serve: Serve, runs_folder: Path) -> None:
-    url = await serve(runs_folder)
+async def test_hostile_values_leave_every_page_whole(windows: Windows, site: str, runs_folder: Path) -> None:
     page = await windows.open()
-    assert not (found := await faulty(windows, page, url, runs_folder / "hostile", SHOWN)), told(found)
+    assert not (found := await faulty(windows, page, site, runs_folder / "hostile", SHOWN)), told(found)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 async def test_hostile_values_leave_pages_whole_wherever_they_are(
-    windows: Windows, serve: Serve, runs_folder: Path, size: tuple[int, int]
+    windows: Windows, site: str, runs_folder: Path, size: tuple[int, int]
 ) -> None:
-    url = await serve(runs_folder)
     page = await windows.open(size=size)
-    assert not (found := await faulty(windows, page, url, runs_folder / "hostile", {}, most=30)), told(found)
+    assert not (found := await faulty(windows, page, site, runs_folder / "hostile", {}, most=30)), told(found)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["training", "self-play", "evaluation"])
-async def test_runs_of_other_kinds_have_what_they_have(
-    windows: Windows, serve: Serve, runs_folder: Path, kind: str
-) -> None:
+async def test_runs_of_other_kinds_have_what_they_have(windows: Windows, site: str, kind: str) -> None:
     """What they have not, the page says in words."""
     windows.faults.expect("answer: 404|status of 404")
-    url = await serve(runs_folder)
-    page = await windows.open(f"{url}/run/{kind}/overview")
+    page = await windows.open(f"{site}/run/{kind}/overview")
     found = {}
     for name in [name for name, hidden in listed() if not hidden]:
         await windows.visit(page, "/runs" if name == "runs" else f"/run/{kind}/{name}")
@@ -101,21 +95,19 @@ async def test_runs_of_other_kinds_have_what_they_have(
 
 
 @pytest.mark.slow
-async def test_every_page_fits_on_a_phone(windows: Windows, serve: Serve, runs_folder: Path) -> None:
-    url = await serve(runs_folder)
-    page = await windows.open(f"{url}/run/made/overview", PHONE)
+async def test_every_page_fits_on_a_phone(windows: Windows, site: str, runs_folder: Path) -> None:
+    page = await windows.open(f"{site}/run/made/overview", PHONE)
     await windows.settled(page)
     await expect(page.get_by_role("navigation")).not_to_be_visible()
     await page.get_by_role("button", name="Menu").click()
     await page.get_by_role("link", name="All runs").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
     await expect(page.get_by_role("navigation")).not_to_be_visible()
-    assert not (found := await faulty(windows, page, url, runs_folder / "made", SHOWN | OF_THE_RUN)), told(found)
+    assert not (found := await faulty(windows, page, site, runs_folder / "made", SHOWN | OF_THE_RUN)), told(found)
 
 
-async def test_a_keyboard_alone_is_enough(page: Page, windows: Windows, serve: Serve, runs_folder: Path) -> None:
-    url = await serve(runs_folder)
-    await page.goto(f"{url}/runs")
+async def test_a_keyboard_alone_is_enough(page: Page, windows: Windows, site: str) -> None:
+    await page.goto(f"{site}/runs")
     await windows.settled(page)
     # 1. The first stop leads past the navigation.
     await page.keyboard.press("Tab")
@@ -133,9 +125,8 @@ async def test_a_keyboard_alone_is_enough(page: Page, windows: Windows, serve: S
 
 
 @pytest.mark.slow
-async def test_every_stop_of_the_keyboard_is_seen_and_named(windows: Windows, serve: Serve, runs_folder: Path) -> None:
-    url = await serve(runs_folder)
-    page = await windows.open(url)
+async def test_every_stop_of_the_keyboard_is_seen_and_named(windows: Windows, site: str, runs_folder: Path) -> None:
+    page = await windows.open(site)
     found = {}
     for _, path in addresses(runs_folder / "made"):
         await windows.visit(page, path)
@@ -171,14 +162,13 @@ _STOP = """() => {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
-async def test_no_page_shuts_anybody_out(windows: Windows, serve: Serve, runs_folder: Path, dark: bool) -> None:
+async def test_no_page_shuts_anybody_out(windows: Windows, site: str, runs_folder: Path, dark: bool) -> None:
     """Nothing that axe finds is serious: contrast, names, roles, order of headings."""
     from axe_playwright_python.async_playwright import Axe
 
-    url = await serve(runs_folder)
     page = await windows.open(dark=dark)
     found = {}
-    await page.goto(url)
+    await page.goto(site)
     for _, path in addresses(runs_folder / "made"):
         await windows.visit(page, path)
         results = await Axe().run(page)

@@ -120,15 +120,14 @@ async def test_more_leases_than_the_server_default_of_a_thousand(bus: Bus) -> No
     assert held == {f"a{n}" for n in range(1_100)}
 
 
-async def test_a_run_without_streams_gives_no_leases_and_no_acknowledgement(broker: BusSettings) -> None:
+async def test_without_streams_nothing_is_leased_or_stored_and_an_oversized_result_is_refused_at_once(
+    broker: BusSettings, bus: Bus
+) -> None:
     bare = await Bus.connect(broker, run="bare-run", name="bare", wait=10)
     assert await take(bare, wait=0.1) == []
     with pytest.raises(Unanswered, match="no stream"):
         await publish(bare, 1)
     await bare.close()
-
-
-async def test_an_oversized_result_is_refused_before_it_is_sent(bus: Bus) -> None:
     result = msgspec.structs.replace(example_of(AttemptResult), message="x" * 600_000)
     with pytest.raises(OversizedMessage, match="parts"):
         await bus.publish_durable(results_of(LEARNER), result, message_id="a.p.0")

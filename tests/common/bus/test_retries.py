@@ -56,20 +56,14 @@ class Sender:
         return "sent"
 
 
-async def test_it_is_tried_until_it_succeeds() -> None:
+async def test_it_is_tried_until_it_succeeds_or_nobody_waits_or_another_error_comes() -> None:
     send = Sender(30)
     assert await persistently(send, "not sent yet", subject="x") == "sent"
     assert send.tries == 31
-
-
-async def test_it_ends_when_nobody_waits_any_more() -> None:
     send = Sender(30)
     with pytest.raises(Unanswered, match="no broker"):
         await persistently(send, "not sent yet", until=lambda: send.tries == 4)
     assert send.tries == 4
-
-
-async def test_other_errors_are_not_waited_out() -> None:
     send = Sender(30, ValueError("nonsense"))
     with pytest.raises(ValueError, match="nonsense"):
         await persistently(send, "not sent yet")

@@ -214,21 +214,22 @@ def test_a_finished_run_shows_its_nodes_and_how_tactics_ended(tmp_path: Path) ->
     assert found["slowest"] == []
 
 
-def test_a_mesh_shows_its_nodes_now_and_who_misbehaves() -> None:
-    run = mesh("demo", node_info("broker-1", "broker", facts=BrokerFacts(offenders=("x floods",))))
+def test_a_mesh_whose_files_are_elsewhere_shows_what_the_monitor_has_heard() -> None:
+    broker = node_info("broker-1", "broker", facts=BrokerFacts(offenders=("x floods",)))
+    run = mesh("demo", broker, node_info("lean-proxy-1", "lean-proxy"))
     run.mesh.see_heartbeat(heartbeat("broker-1", "broker", 2.0, leased=3.0))
     found = role(run, RoleQuery("broker"))
     assert found["totals"] == {"leased": 3.0} and found["troubles"] == ["misbehaves: x floods"]
     assert role(run, RoleQuery("nobody"))["nodes"] == []
-
-
-def test_the_curves_of_a_mesh_whose_files_are_elsewhere_are_what_the_monitor_has_heard() -> None:
-    run = mesh("demo", node_info("lean-proxy-1", "lean-proxy"))
     for at in (10.0, 20.0, 30.0):
         run.mesh.see_heartbeat(heartbeat("lean-proxy-1", "lean-proxy", at, candidates=3 * at, queue=at), at)
     found = role(run, RoleQuery("lean-proxy"))
     assert len(found["time"]) == BUCKETS
     assert found["values"]["candidates"][-1] == pytest.approx(3.0) and found["values"]["queue"][-1] == 30.0
+    for number in range(5):
+        run.mesh.see_log(LogRecord(node_id="a", role="prover", time=float(number), level="info", event=f"e{number}"))
+    heard = logs(run, LogsQuery(limit=2))
+    assert [record.event for record in heard["records"]] == ["e3", "e4"] and heard["more"] and not heard["files"]
 
 
 def write_log(folder: Path, name: str, count: int) -> None:
@@ -280,11 +281,3 @@ def test_rotated_logs_are_reached_and_a_quiet_node_says_nothing_of_a_time_that_w
     everything = logs(run, LogsQuery(limit=500, before=400.0))["records"]
     assert [record.time for record in everything] == sorted([*map(float, range(400)), 0.0, 200.0])
     assert [record.time for record in logs(run, LogsQuery(node="quiet", limit=3))["records"]] == [400.0, 600.0, 800.0]
-
-
-def test_logs_of_a_run_elsewhere_are_those_that_were_heard() -> None:
-    run = mesh()
-    for number in range(5):
-        run.mesh.see_log(LogRecord(node_id="a", role="prover", time=float(number), level="info", event=f"e{number}"))
-    found = logs(run, LogsQuery(limit=2))
-    assert [record.event for record in found["records"]] == ["e3", "e4"] and found["more"] and not found["files"]

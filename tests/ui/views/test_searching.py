@@ -142,13 +142,6 @@ def test_kept_searches_come_by_interest_or_by_time(made: Run) -> None:
     assert {each["outcome"] for each in proved["rows"]} == {"proved"} and proved["total"] < newest["total"]
 
 
-def test_a_run_that_keeps_no_searches_says_so(small: Run) -> None:
-    assert ask(small, "searches")["keeps"] is False
-    with pytest.raises(NotHere, match="keeps no search"):
-        ask(small, "search", id="run-1")
-    assert ask(small, "attempt", id="run-1")["kept"] is False
-
-
 def test_a_tree_comes_by_columns_and_its_states_one_by_one(made: Run, tmp_path: Path) -> None:
     """The tree has no text in full, so that 10,000 states are some 100 kB; a state has all of its own."""
     long = "exact " + "f " * 500
@@ -199,9 +192,15 @@ def test_a_wrong_parameter_is_refused(made: Run) -> None:
             ask(made, view, **wrong)
 
 
-def test_a_search_is_shown_of_an_evaluation_without_records(made: Run, tmp_path: Path) -> None:
-    shutil.copy(made.path(searches.FILE), tmp_path)
-    run = Run("e", Kind.EVALUATION, tmp_path)
+def test_a_search_is_shown_of_an_evaluation_without_records_and_a_run_that_keeps_none_says_so(
+    made: Run, small: Run, tmp_path: Path
+) -> None:
+    assert ask(small, "searches")["keeps"] is False and ask(small, "attempt", id="run-1")["kept"] is False
+    with pytest.raises(NotHere, match="keeps no search"):
+        ask(small, "search", id="run-1")
+    (tmp_path / "evaluation").mkdir()
+    shutil.copy(made.path(searches.FILE), tmp_path / "evaluation")
+    run = Run("e", Kind.EVALUATION, tmp_path / "evaluation")
     assert ask(run, "searches")["total"] > 0 and ask(run, "search", id="made-5")["in_records"] is False
     with pytest.raises(NotHere, match="has no attempts"):
         ask(run, "theorems")
