@@ -95,14 +95,14 @@ async def test_addresses_lead_back_to_where_one_was(page: Page, windows: Windows
     await page.get_by_role("navigation").get_by_role("link", name="Theorems").click()
     heading = page.get_by_role("heading", level=1)
     await expect(heading).to_have_text(re.compile("theorems", re.IGNORECASE))
-    assert page.site == f"{site}/run/made/theorems"
+    assert page.url == f"{site}/run/made/theorems"
     await page.reload()
     await expect(heading).to_have_text(re.compile("theorems", re.IGNORECASE))
     await page.go_back()
     await expect(heading).to_have_text("Overview")
     await page.get_by_role("combobox", name="Run").select_option("hostile")
     await expect(page.locator("main")).to_contain_text("Overview")
-    assert page.site == f"{site}/run/hostile/overview", "the same page of another run"
+    assert page.url == f"{site}/run/hostile/overview", "the same page of another run"
 
 
 @pytest.mark.slow
