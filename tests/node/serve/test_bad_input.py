@@ -6,13 +6,11 @@ import aiohttp
 import pytest
 
 from node.lean.snippets.checker import MOST_CHARACTERS, MOST_SORRIES
-from tests.node.serve.conftest import ACCEPTED, SECONDS, Wire, serving
+from tests.node.serve.conftest import ACCEPTED, FOR_EVER, GOOD, SECONDS, Wire, serving
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.lean
 
-GOOD = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩"
-FOR_EVER = "set_option maxHeartbeats 0\ntheorem t : 1 = 2 := by repeat (have := trivial)"
 BOMB = "theorem t : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide +kernel"
 
 
@@ -22,7 +20,7 @@ async def test_each_bad_snippet_fails_alone(wire):
         "-" * (MOST_CHARACTERS + 1): f"characters, more than {MOST_CHARACTERS}: split it",
         "#check sorry\n" * (MOST_SORRIES + 1): f"more than {MOST_SORRIES} `sorry`s: split it",
     }
-    proved = asyncio.create_task(wire.check(*[GOOD] * 4))
+    proved = asyncio.create_task(wire.check(*[GOOD] * 2))
     for result, says in zip(await wire.check(*bad, timeout=1), bad.values(), strict=True):
         assert says in result["error"] and "response" not in result
         assert result["verdict"]["accepted"] is False and says in result["verdict"]["reason"]
@@ -31,9 +29,9 @@ async def test_each_bad_snippet_fails_alone(wire):
 
 
 async def test_a_snippet_that_eats_memory_is_ended_and_its_neighbours_are_not():
-    async with serving(memory_mb=300) as wire:
+    async with serving(memory_mb=100) as wire:
         results = await wire.check(GOOD, BOMB, GOOD)
-    says = "Lean REPL process exceeded its memory limit of 300 MB"
+    says = "Lean REPL process exceeded its memory limit of 100 MB"
     assert [result.get("error", "") for result in results] == ["", says, ""]
     assert [result["verdict"]["accepted"] for result in results] == [True, False, True]
 
@@ -86,31 +84,21 @@ async def test_every_address_asks_for_the_key():
         assert await wire.get("/verify", headers=right) == (405, {"detail": "Method Not Allowed"})
 
 
-async def test_when_too_many_wait_others_are_told_to_come_again():
-    async with serving(workers=1, queue=2) as wire:
-        hog = asyncio.create_task(wire.check(FOR_EVER, timeout=600))
-        await eventually(lambda: wire.checker.busy == 1)
-        many = asyncio.create_task(wire.check(GOOD, GOOD, GOOD))
-        await eventually(lambda: wire.checker.waiting == 3)
-        body = {"snippets": [{"id": "a", "code": GOOD}]}
-        async with wire.http.post(wire.url + "/api/check", json=body) as response:
-            assert response.status == 429 and int(response.headers["Retry-After"]) >= 1
-        hog.cancel()  # its client leaves
-        assert [result["verdict"]["accepted"] for result in await many] == [True] * 3
-        assert (await wire.check(GOOD))[0]["verdict"]["accepted"]
-
-
-async def test_a_client_that_leaves_frees_its_workers():
-    async with serving(workers=1) as wire:
+async def test_when_too_many_wait_others_are_told_to_come_again_and_a_client_that_leaves_frees_its_workers():
+    async with serving(workers=1, queue=2, client_share=1.0) as wire:
         before = await cancelled(wire)
         async with aiohttp.ClientSession() as leaving:
-            body = {"snippets": [{"id": str(number), "code": FOR_EVER} for number in range(3)], "timeout": 600}
+            body = {"snippets": [{"id": str(number), "code": FOR_EVER} for number in range(2)], "timeout": 600}
             asked = asyncio.create_task(leaving.post(wire.url + "/api/check", json=body))
             await eventually(lambda: wire.checker.workers[0].lean.cpu_seconds() > 0.5)
+            many = asyncio.create_task(wire.check(GOOD, GOOD))
+            await eventually(lambda: wire.checker.waiting == 3)
+            one = {"snippets": [{"id": "a", "code": GOOD}]}
+            async with wire.http.post(wire.url + "/api/check", json=one) as response:
+                assert response.status == 429 and int(response.headers["Retry-After"]) >= 1
             asked.cancel()
-        await eventually(lambda: not wire.checker.busy and not wire.checker.waiting)
-        (result,) = await wire.check(GOOD)
-        assert result["verdict"]["accepted"]
+        assert [result["verdict"]["accepted"] for result in await many] == [True] * 2
+        assert not wire.checker.busy and not wire.checker.waiting
         assert await cancelled(wire) == before + 1
 
 

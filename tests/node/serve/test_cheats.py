@@ -44,7 +44,8 @@ async def judge() -> AsyncIterator[FileJudge]:
 
 ALL = (HONEST, *CHEATS, *VARIANTS)
 
-SAMPLE = tuple(each for each in ALL if each.name in ("another statement", HONEST.name, VARIANTS[0].name))
+SAMPLE = (HONEST, VARIANTS[0])
+AS_STATED = (*(each for each in CHEATS if each.name == "another statement"), VARIANTS[0])
 """For what the whole of the cheats is shown to in the slow tests."""
 
 
@@ -59,21 +60,26 @@ async def verdicts(judge: FileJudge, rows: Sequence[Cheat], *, compared: bool) -
     return {row.name: each for row, each in zip(rows, found, strict=True)}
 
 
-@pytest.mark.parametrize("rows", [SAMPLE, pytest.param(ALL, marks=pytest.mark.slow)], ids=["some", "all"])
-async def test_no_cheat_proves_the_statement_of_its_task_and_without_one_only_what_is_proved_as_stated_counts(
-    judge: FileJudge, rows: Sequence[Cheat]
-) -> None:
+some_and_all = pytest.mark.parametrize("rows", [SAMPLE, pytest.param(ALL, marks=pytest.mark.slow)], ids=["some", "all"])
+
+
+@some_and_all
+async def test_no_cheat_proves_the_statement_of_its_task(judge: FileJudge, rows: Sequence[Cheat]) -> None:
     found = await verdicts(judge, rows, compared=True)
     assert {name for name, each in found.items() if each.accepted} == {HONEST.name}
     assert all(each.reason for name, each in found.items() if name != HONEST.name)
+
+
+@pytest.mark.parametrize("rows", [AS_STATED, pytest.param(ALL, marks=pytest.mark.slow)], ids=["some", "all"])
+async def test_without_that_statement_only_what_is_proved_as_stated_counts(
+    judge: FileJudge, rows: Sequence[Cheat]
+) -> None:
     found = await verdicts(judge, rows, compared=False)
-    assert {name for name, each in found.items() if each.accepted} == {row.name for row in rows} & {
-        HONEST.name,
-        *TRUE_AS_STATED,
-    }
+    true = {row.name for row in rows} & {HONEST.name, *TRUE_AS_STATED}
+    assert {name for name, each in found.items() if each.accepted} == true
 
 
-@pytest.mark.parametrize("rows", [SAMPLE, pytest.param(ALL, marks=pytest.mark.slow)], ids=["some", "all"])
+@some_and_all
 async def test_behind_module_only_the_honest_proof_is_accepted_too(judge: FileJudge, rows: Sequence[Cheat]) -> None:
     modules = [replace(each, code=f"module\npublic section\n{each.code}") for each in rows]
     found = await verdicts(judge, modules, compared=True)

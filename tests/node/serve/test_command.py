@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import socket
 import sys
 
 import aiohttp
@@ -61,14 +62,11 @@ async def test_the_command_serves_until_it_is_told_to_stop():
 
 
 @pytest.mark.lean
-async def test_a_port_that_is_taken_is_told():
-    holder = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    async with holder:
-        port = str(holder.sockets[0].getsockname()[1])
-        argv = [sys.executable, "-m", "node.command.cli", "serve", "--port", port, "--workers", "1"]
-        child = await spawn_child(argv, stderr=asyncio.subprocess.PIPE)
-        _, errors = await asyncio.wait_for(child.communicate(), START_SECONDS)
-        assert child.returncode == Exit.FAILED and f"cannot listen on 127.0.0.1:{port}" in errors.decode()
+def test_a_port_that_is_taken_is_told(capsys):
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+        assert main(["serve", "--port", str(port), "--workers", "1"]) == Exit.FAILED
+    assert f"cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err
 
 
 @pytest.mark.broker

@@ -4,27 +4,24 @@ import asyncio
 
 import pytest
 
-from tests.node.serve.conftest import serving
+from tests.node.serve.conftest import AXIOM, FOR_EVER, GOOD, service_without_lean
 from tests.node.serve.kimina import client
 
 pytestmark = pytest.mark.lean
 
-AND = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := by exact ⟨h.2, h.1⟩"
 WRONG = "theorem t : 1 = 2 := rfl"
 SORRY = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := by sorry"
-FOR_EVER = "set_option maxHeartbeats 0\ntheorem t : 1 = 2 := by repeat (have := trivial)"
-AXIOM = "axiom magic : 1 = 2\ntheorem t : 1 = 2 := magic"
 
 
 async def test_its_own_test_passes(wire):
-    for kimina in (client().KiminaClient(wire.url), client().AsyncKiminaClient(wire.url)):
-        await (asyncio.to_thread(kimina.test) if not asyncio.iscoroutinefunction(kimina.test) else kimina.test())
+    """The client that is not asynchronous runs its own over a mesh (test_over_a_mesh.py)."""
+    await client().AsyncKiminaClient(wire.url).test()
 
 
 async def test_every_kind_of_result_has_the_status_that_it_should(wire):
     module = client()
     kimina = module.KiminaClient(wire.url, n_retries=1)
-    texts = [AND, WRONG, SORRY, FOR_EVER, AXIOM]
+    texts = [GOOD, WRONG, SORRY, FOR_EVER, AXIOM]
     snippets = [module.Snippet(id=str(number), code=code) for number, code in enumerate(texts)]
     answer = await asyncio.to_thread(kimina.check, snippets, timeout=1, debug=True, show_progress=False)
     by_id = {result.id: result for result in answer.results}
@@ -37,18 +34,18 @@ async def test_every_kind_of_result_has_the_status_that_it_should(wire):
 
 
 async def test_the_key_is_the_one_that_the_client_sends(monkeypatch):
-    async with serving(workers=1, api_key="right") as wire:
+    async with service_without_lean(api_key="right") as (_, url):
         module = client()
-        wrong = module.KiminaClient(wire.url, api_key="wrong", n_retries=1)
+        wrong = module.KiminaClient(url, api_key="wrong", n_retries=1)
         with pytest.raises(RuntimeError):
             await asyncio.to_thread(wrong.health)
-        (refused,) = (await asyncio.to_thread(wrong.check, AND, show_progress=False)).results
+        (refused,) = (await asyncio.to_thread(wrong.check, GOOD, show_progress=False)).results
         assert refused.analyze().status.value == "server_error"
 
         monkeypatch.setenv("LEAN_SERVER_API_KEY", "right")
-        right = module.KiminaClient(wire.url)
+        right = module.KiminaClient(url)
         assert await asyncio.to_thread(right.health) == {"status": "ok"}
-        (result,) = (await asyncio.to_thread(right.check, AND, show_progress=False)).results
+        (result,) = (await asyncio.to_thread(right.check, GOOD, show_progress=False)).results
         assert result.analyze().status.value == "valid"
 
 
@@ -56,7 +53,7 @@ async def test_readers_of_the_older_answers_see_what_is_proved(wire):
     module = client()
     from kimina_client.proof_utils import analyze_sample
 
-    texts = [AND, WRONG, SORRY, AXIOM, "set_option warn.sorry false\n" + SORRY]
+    texts = [GOOD, WRONG, SORRY, AXIOM, "set_option warn.sorry false\n" + SORRY]
     body = module.VerifyRequestBody(codes=[{"custom_id": number, "proof": text} for number, text in enumerate(texts)])
     status, answer = await wire.post("/verify", body.model_dump())
     assert status == 200

@@ -6,12 +6,11 @@ import contextlib
 import aiohttp
 import psutil
 import pytest
-from aiohttp import web
 
 from common.bus import Bus
 from node.lean.snippets.asked import AskedSnippets
 from node.serve.service import ServeSettings, make_application
-from tests.node.serve.conftest import ACCEPTED, Wire
+from tests.node.serve.conftest import ACCEPTED, AXIOM, FOR_EVER, GOOD, Wire, opened
 from tests.node.serve.kimina import client
 from tests.waiting import eventually
 
@@ -20,40 +19,27 @@ pytestmark = [pytest.mark.broker, pytest.mark.lean]
 WORKERS = 2
 """Of the lean-proxy that the suite starts."""
 
-GOOD = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩"
-AXIOM = "axiom magic : 1 = 2\ntheorem t : 1 = 2 := magic"
-FOR_EVER = "set_option maxHeartbeats 0\ntheorem t : 1 = 2 := by repeat (have := trivial)"
-
 
 @pytest.fixture
 async def wire(broker, run_name, lean_proxy):
     bus = await Bus.connect(broker, run=run_name, name="serve", wait=10)
     checker = AskedSnippets(bus, at_once=8, queue=100, verify_seconds=60, patience=600)
-    app = make_application(ServeSettings(), checker).application()
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=5, handler_cancellation=True)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    async with aiohttp.ClientSession() as http:
-        yield Wire(http, f"http://127.0.0.1:{runner.addresses[0][1]}", checker)
-    await runner.cleanup()
+    application = make_application(ServeSettings(), checker).application()
+    async with opened(application, ServeSettings()) as url, aiohttp.ClientSession() as http:
+        yield Wire(http, url, checker)
 
 
 async def test_answers_are_those_of_workers_of_its_own(wire):
-    good, wrong, axiom, sorry = await wire.check(
-        GOOD, "theorem t : 1 = 2 := rfl", AXIOM, "theorem t : 1 = 2 := by sorry", debug=True
-    )
+    codes = (GOOD, "theorem t : 1 = 2 := rfl", AXIOM, "theorem t : 1 = 2 := by sorry", GOOD + "\n-- long" * 100_000)
+    good, wrong, axiom, sorry, large = await wire.check(*codes, debug=True)
     assert good["verdict"] == ACCEPTED and good["diagnostics"]["repl_uuid"]
     assert [result["verdict"]["accepted"] for result in (wrong, axiom, sorry)] == [False] * 3
     assert axiom["verdict"]["axioms"] == ["magic"] and axiom["response"]["messages"][0]["severity"] == "error"
     assert sorry["response"]["sorries"][0]["goal"] == "⊢ 1 = 2"
+    assert "no lean-proxy has checked it" in large["error"], "no message holds it"
     (stopped,) = await wire.check(FOR_EVER, timeout=1)
     assert stopped["error"] == "Lean REPL command timed out in 1.0 seconds"
     await asyncio.to_thread(client().KiminaClient(wire.url).test)
-
-
-async def test_a_snippet_that_no_message_holds_is_told_so(wire):
-    large, good = await wire.check(GOOD + "\n-- long" * 100_000, GOOD)
-    assert "no lean-proxy has checked it" in large["error"] and good["verdict"]["accepted"]
 
 
 async def test_a_client_that_leaves_frees_the_workers_of_the_lean_proxies(wire):
@@ -69,7 +55,7 @@ async def test_a_client_that_leaves_frees_the_workers_of_the_lean_proxies(wire):
 
     def busy() -> int:
         """Processes that have worked since then for longer than any good snippet takes."""
-        return sum(seconds - before.get(pid, 0) > 1 for pid, seconds in used().items())
+        return sum(seconds - before.get(pid, 0) > 0.6 for pid, seconds in used().items())
 
     async with aiohttp.ClientSession() as leaving:
         body = {"snippets": [{"id": str(number), "code": FOR_EVER} for number in range(4)], "timeout": 600}

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import aiohttp
 import pytest
 
 from common.life.serving import served
-from node.lean.snippets.snippet import SnippetService
 from node.serve import suggestions
 from node.serve.service import ServeSettings, make_application
+from tests.node.serve.conftest import Waiting
 
 STATE = "case h\np q : Prop\nh : p ∧ q\n⊢ q ∧ p\n\n⊢ True"
-
-
-class NoLean:
-    """A service that is asked for no snippet."""
-
-    waiting = 0
-
-    async def stop(self) -> None:
-        pass
 
 
 @pytest.fixture
@@ -42,7 +33,7 @@ async def test_editors_get_tactics_and_vectors_and_only_from_models_that_are_con
     generators = (f"demo=own:{run_folder}", "list=tactics")
     async with (
         suggestions.opened(generators, (f"states={encoder}",), print) as models,
-        served(make_application(settings, cast(SnippetService, NoLean()), models).application(), settings, 0) as runner,
+        served(make_application(settings, Waiting(queue=0), models).application(), settings, 0) as runner,
         aiohttp.ClientSession() as http,
     ):
 

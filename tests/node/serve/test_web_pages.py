@@ -3,25 +3,21 @@
 import asyncio
 import json
 import tracemalloc
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import msgspec
 import pytest
-from aiohttp import web
 
 from common.life.metrics import METRICS
 from common.life.node import Endpoints
-from common.life.serving import Access, scheme, served
+from common.life.serving import Access
 from common.settings import LifeSettings, WebSettings
-from node.lean.snippets.snippet import QueueFull, Snippet, SnippetResult, Verdict
+from node.lean.snippets.snippet import Snippet
 from node.rewards.asking import Unavailable, Where, open_desk
 from node.serve.application import BadBody, CheckBody, VerifyBody, decode
-from node.serve.service import ServeSettings, make_application
 from tests.authority import Authority
+from tests.node.serve.conftest import opened, service_without_lean as service
 from tests.ui.monitors import mesh
 from tests.waiting import eventually
 from ui.runs import Runs
@@ -29,47 +25,6 @@ from ui.server import Monitor
 
 BODY = json.dumps({"snippets": [{"id": "a", "code": "theorem t : 1 = 1 := rfl"}]})
 JSON = {"Content-Type": "application/json"}
-
-
-class Waiting:
-    """A service whose snippets wait until `open` is set. No Lean is started."""
-
-    def __init__(self, queue: int) -> None:
-        self.open = asyncio.Event()
-        self.open.set()
-        self.waiting = 0
-        self.seen: list[Snippet] = []
-        self._queue = queue
-
-    def admit(self) -> None:
-        if self.waiting > self._queue:
-            raise QueueFull(1.0)
-
-    async def check(self, snippet: Snippet) -> SnippetResult:
-        self.seen.append(snippet)
-        self.waiting += 1
-        try:
-            await self.open.wait()
-        finally:
-            self.waiting -= 1
-        return SnippetResult(0.0, Verdict(True), response={"env": 0})
-
-    async def stop(self) -> None:
-        self.open.set()
-
-
-@asynccontextmanager
-async def opened(application: web.Application, settings: WebSettings) -> AsyncIterator[str]:
-    async with served(application, settings, 0, drain_seconds=1, handler_cancellation=True) as runner:
-        yield f"{scheme(settings)}://localhost:{runner.addresses[0][1]}"
-
-
-@asynccontextmanager
-async def service(**changes: Any) -> AsyncIterator[tuple[Waiting, str]]:
-    settings = ServeSettings(**changes)
-    waiting = Waiting(settings.queue)
-    async with opened(make_application(settings, waiting).application(), settings) as url:
-        yield waiting, url
 
 
 async def sent(url: str, headers: dict[str, str], body: str | None = BODY) -> tuple[int, str]:
