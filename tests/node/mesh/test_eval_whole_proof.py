@@ -10,7 +10,7 @@ import pytest
 
 from common.output.command import Exit
 from node.command.evaluate.command import main
-from node.command.proofs import prove, verify
+from node.command.proofs import prove
 from node.eval.folder import read
 from tests.commands import Called, Run
 
@@ -65,7 +65,6 @@ def test_pass_at_k_of_given_proofs_is_what_one_computes_by_hand(evaluate: Run, t
     assert [standings["swap", number] for number in range(4)] == ["unsolved", "solved", "solved", "unsolved"]
     assert [standings["sum", number] for number in range(4)] == ["unsolved", "unsolved", "solved", "unsolved"]
     assert {standings[name, number] for name in ("false", "unheard") for number in range(4)} == {"unsolved"}
-    assert verify.main([str(tmp_path / "e/proofs.lean")]) == 0
 
 
 def test_what_does_not_go_together_is_a_clear_line(evaluate: Run, tmp_path: Path) -> None:
@@ -87,12 +86,13 @@ def test_what_does_not_go_together_is_a_clear_line(evaluate: Run, tmp_path: Path
 
 
 def test_a_person_has_given_proofs_checked(proves: Run) -> None:
-    flags = ("--policy", "proofs:proofs.jsonl", "--method", "whole-proof", "--json")
-    (Path("config.toml")).write_text("[prove]\nclosing = []\nsearching = []\n", encoding="utf-8")
-    code, out, err = proves(STATEMENTS["sum"], *flags, "--config", "config.toml")
-    assert code == Exit.DONE, err
-    assert (json.loads(out)["by"], json.loads(out)["simulations"]) == ("list of proofs", 3)
-    code, out, err = proves(STATEMENTS["false"], *flags, "--config", "config.toml")
-    assert code == Exit.FAILED and "no more proofs were to be had after 4" in json.loads(out)["reason"]
+    rows = "\n".join(f"{STATEMENTS[name]} := sorry" for name in ("sum", "false"))
+    Path("config.toml").write_text("[prove]\nclosing = []\nsearching = []\n", encoding="utf-8")
+    how = ("--policy", "proofs:proofs.jsonl", "--method", "whole-proof", "--config", "config.toml")
+    code, out, err = proves("--from", "-", "--json", *how, stdin=rows)
+    assert code == Exit.FAILED, err
+    found = {each["name"]: each for each in map(json.loads, out.splitlines())}
+    assert (found["sum"]["outcome"], found["sum"]["by"], found["sum"]["simulations"]) == ("proved", "list of proofs", 3)
+    assert "no more proofs were to be had after 4" in found["false"]["reason"]
     code, _, err = proves(STATEMENTS["sum"], "--method", "whole-proof")
     assert code == Exit.UNUSABLE and "needs --policy, with one that writes whole proofs" in err

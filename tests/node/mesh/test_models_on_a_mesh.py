@@ -7,7 +7,9 @@ import json
 import os
 import signal
 import sys
+import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from common.bus import Bus
+from common.life.context import NodeContext
 from common.life.process import kill_group, spawn_child
 from common.output.command import Exit
 from common.settings import BusSettings, NodeSettings
@@ -23,59 +25,70 @@ from node.command import status as status_command
 from node.command.cli import main
 from node.command.evaluate import command as eval_command
 from node.command.proofs import prove as prove_command
-from node.mesh.plan import UpSettings, free_port, make_plan
+from node.inference.models import ModelServing
+from node.inference.settings import InferenceSettings
+from node.llm.settings import ModelSettings
+from node.mesh.plan import UpSettings, make_plan
+from tests.background import Background, RunOnBroker, SharedLean, with_streams, without_streams
 from tests.commands import Called, Run
 from tests.node.llm.answers import BFS, GOEDEL, step, whole
 from tests.node.llm.server import Server, in_a_thread
-from tests.node.mesh.whole import mesh_file, running_nodes
+from tests.node.mesh.whole import mesh_file
+from tests.node.prover.nodes import shared_prover
+from tests.waiting import eventually
 
 RUN = "models"
 KEY = "sk-very-secret-key"
 SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 
 
+MODELS = ModelSettings(patience=0.5, wait=0.05, failures=1000)
+
+
 @dataclass
 class Served:
     """A mesh that serves two models."""
 
-    up: asyncio.subprocess.Process
-    url: str
-    folder: Path
+    run: RunOnBroker
     tactics: Server
     proofs: Server
 
     @property
-    def flags(self) -> tuple[str, str, str, str]:
-        return "--url", self.url, "--run", RUN
+    def flags(self) -> tuple[str, ...]:
+        return self.run.flags
 
 
-async def registered(url: str, count: int) -> None:
-    """Wait until this number of nodes is running."""
-    bus = await Bus.connect(BusSettings(url=url), run=RUN, name="test", wait=60)
-    await running_nodes(bus, count)
-    await bus.close()
+@contextmanager
+def model_node(background: Background, run: RunOnBroker, server: Server) -> Iterator[NodeContext]:
+    """An inference node that serves the model of a server. It has announced it when the block begins."""
+
+    async def main(ctx: NodeContext) -> None:
+        await ModelServing(InferenceSettings(model=f"openai:{server.url}#{server.model}", models=MODELS), ctx).run()
+
+    async def announced(ctx: NodeContext) -> None:
+        await eventually(lambda: ctx.facts is not None)
+        await ctx.bus.register(ctx.info())
+
+    with background.node("inference", run.node, main) as node:
+        background.run(announced(node))
+        yield node
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder, port = tmp_path_factory.mktemp("models"), free_port()
-    url = f"nats://127.0.0.1:{port}"
-    models = {"patience": 0.5, "wait": 0.05, "failures": 1000}
-    file = mesh_file(folder, RUN, port, up={"ui": 0}, inference={"models": models}, prover={"searches": 2})
+def served(background: Background, broker: BusSettings, warm_lean: SharedLean) -> Iterator[Served]:
+    run = RunOnBroker(f"{RUN}-{uuid.uuid4().hex[:12]}", broker)
+    background.run(with_streams(run))
     tactics, proofs = Server(model=BFS, texts=step, key=KEY), Server(model=GOEDEL, texts=whole, key=KEY)
-    with in_a_thread(tactics), in_a_thread(proofs), asyncio.Runner() as runner:
-        policy = f"openai:{tactics.url}#{BFS}+openai:{proofs.url}#{GOEDEL}"
-        command = [sys.executable, "-m", "node.command.cli", "up", str(file), "--policy", policy]
-        env = {**os.environ, "OPENAI_API_KEY": KEY}
-        up = runner.run(spawn_child(command, env=env, stderr=asyncio.subprocess.DEVNULL))
-        try:
-            runner.run(registered(url, 5))
-            yield Served(up, url, folder, tactics, proofs)
-        finally:
-            up.send_signal(signal.SIGTERM)
-            runner.run(up.wait())
-            runner.run(kill_group(up, grace=0))
-    assert up.returncode == 0
+    with in_a_thread(tactics), in_a_thread(proofs), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", KEY)
+        with (
+            warm_lean.served(run),
+            model_node(background, run, tactics),
+            model_node(background, run, proofs),
+            shared_prover(background, run, policy=f"openai:{BFS}+openai:{GOEDEL}", searches=2),
+        ):
+            yield Served(run, tactics, proofs)
+    background.run(without_streams(run))
 
 
 @pytest.fixture
@@ -85,7 +98,6 @@ def prove(called: Called) -> Run:
     return lambda *arguments: run(*arguments, "--closing", "rfl")
 
 
-@pytest.mark.process
 def test_a_mesh_proves_by_tactics_and_by_whole_proofs_of_the_model_that_is_named(served: Served, prove: Run) -> None:
     code, out, err = prove(*served.flags, "--policy", f"openai:{BFS}", "--seconds", "90", SWAP)
     assert code == Exit.DONE and out.startswith("theorem swap") and "accepted by Lean" in err, err
@@ -101,13 +113,12 @@ def test_a_mesh_proves_by_tactics_and_by_whole_proofs_of_the_model_that_is_named
     assert served.tactics.sent and served.proofs.sent
 
 
-@pytest.mark.process
 def test_what_the_mesh_does_not_serve_is_one_line_that_says_what_it_serves(
     served: Served, prove: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("node.play.mesh.ABSENT_SECONDS", 0.1)
     wrong = {
-        "openai:elsewhere@stp": "no inference node of run 'models' serves `openai:elsewhere`; they serve "
+        "openai:elsewhere@stp": f"no inference node of run '{served.run.name}' serves `openai:elsewhere`; they serve "
         f"openai:{BFS}, openai:{GOEDEL}",
         f"openai:{served.tactics.url}#{BFS}": f"the inference nodes of a mesh choose it; write `openai:{BFS}`",
         "openai:gpt": "no template is known for the model `gpt`",
@@ -122,7 +133,6 @@ def test_what_the_mesh_does_not_serve_is_one_line_that_says_what_it_serves(
     assert code == 2 and "they go with --method whole-proof" in err
 
 
-@pytest.mark.process
 def test_a_server_that_fails_is_told_by_status_and_leaves_theorems_undecided(
     served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prove: Run, called: Called
 ) -> None:
@@ -136,24 +146,41 @@ def test_a_server_that_fails_is_told_by_status_and_leaves_theorems_undecided(
         (row,) = json.loads(Path("e/results.json").read_text())["statements"]
         assert row["standing"] == "undecided"
         status = partial(called, status_command.main)
-        said = (status("--run", RUN, "--url", served.url)[1] for _ in range(200))  # until the registry has heard of it
+        said = (status(*served.flags)[1] for _ in range(200))  # until the registry has heard of it
         assert any("unhealthy" in text and "trouble" in text and "503: loading" in text for text in said)
     finally:
         served.tactics.fault = lambda number: ""
     code, out, err = prove(*served.flags, "--policy", f"openai:{BFS}", "--seconds", "90", SWAP)
     assert code == Exit.DONE, err
-    code, out, _ = status("--run", RUN, "--url", served.url, "--json")
+    code, out, _ = status(*served.flags, "--json")
     facts = [node["facts"] for node in json.loads(out)["nodes"] if node["role"] == "inference"]
     assert {each["model"] for each in facts} == {f"openai:{BFS}", f"openai:{GOEDEL}"}
 
 
 @pytest.mark.process
-def test_the_key_is_nowhere_to_be_read(served: Served) -> None:
-    for process in psutil.Process(served.up.pid).children(recursive=True):
-        assert not any(KEY in word for word in process.cmdline())
-    files = [path for path in served.folder.rglob("*") if path.is_file()]
-    assert any(path.suffix == ".log" for path in files)
-    assert not any(KEY.encode() in path.read_bytes() for path in files)
+async def test_the_key_of_a_model_that_up_serves_is_nowhere_to_be_read(tmp_path: Path) -> None:
+    counts = {"ui": 0, "prover": 0, "lean_proxy": 0}
+    file = mesh_file(tmp_path, RUN, up=counts)
+    logs = tmp_path / "runs" / RUN / "logs"
+
+    def opened() -> bool:
+        """Whether the server has given its list of models, to somebody with the key."""
+        return any("model opened" in log.read_text() for log in logs.glob("inference*.log"))
+
+    with in_a_thread(Server(model=BFS, texts=step, key=KEY)) as server:
+        command = [sys.executable, "-m", "node.command.cli", "up", str(file), "--policy", f"openai:{server.url}#{BFS}"]
+        env = {**os.environ, "OPENAI_API_KEY": KEY}
+        up = await spawn_child(command, env=env, stderr=asyncio.subprocess.DEVNULL)
+        try:
+            await eventually(opened, what="the model")
+            nodes = psutil.Process(up.pid).children(recursive=True)
+            assert len(nodes) >= 3  # broker, nats-server, inference
+            assert not any(KEY in word for process in nodes for word in process.cmdline())
+            up.send_signal(signal.SIGTERM)
+            assert await up.wait() == 0
+        finally:
+            await kill_group(up, grace=0)
+    assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 # --- what nodes are told ---------------------------------------------------------------------------------------------

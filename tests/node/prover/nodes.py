@@ -16,7 +16,7 @@ from common.life.context import NodeContext
 from common.life.process import kill_group, spawn_child
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptResult, Purpose
-from common.protocol.messages import Message, TacticReply, TacticRequest
+from common.protocol.messages import Message, ProverFacts, TacticReply, TacticRequest
 from common.settings import NodeSettings
 from node.inference.models import ModelServing
 from node.inference.serving import Serving
@@ -82,6 +82,8 @@ def shared_prover(background: Background, run: RunOnBroker, **settings: object) 
     playing = ProverSettings(**fields)  # type: ignore[arg-type]
 
     async def main(ctx: NodeContext) -> None:
+        ctx.facts = ProverFacts(policy=playing.policy, leaves=playing.leaves, sampling=playing.sampling)
+        await ctx.bus.register(ctx.info())
         await Prover(ctx.bus, playing, ctx.id, ctx.report).run(ctx.stopping)
 
     with background.node("prover", run.node, main, searches=playing.resolved_searches()) as node:
