@@ -8,15 +8,14 @@ from __future__ import annotations
 import difflib
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from common.lean import NO_CONTEXT, Place
 from node.lean.check.files.judge import Fact
 from node.lean.check.files.report import FileMessage
-from node.lean.check.files.sources import from_text
+from node.lean.check.files.sources import SourceFile, from_text
 from node.lean.check.files.verifier import FileVerifier, Judged
 from node.lean.check.verify.judge import AXIOMS, UNFINISHED
 from node.lean.gaps.gap import CommandSpan, FileGaps, Gap, first_line_of
@@ -194,6 +193,20 @@ class FillVerifier:
 
     async def check(self, file: FileGaps, fills: Mapping[Gap, Fill]) -> Checked:
         """The proofs that Lean accepts, each in an accepted form. Raises OutOfLimits."""
+        async with self._files.trials() as judged:
+            return await _Trials(self._toolchain, judged).check(file, fills)
+
+
+class _Trials:
+    """Finds out which proofs of a file Lean accepts, by trials with some of them."""
+
+    def __init__(self, toolchain: LeanToolchain, judged: Callable[[SourceFile], Awaitable[Judged]]) -> None:
+        """`judged`: verifies a version of the file."""
+        self._toolchain = toolchain
+        self._judged = judged
+
+    async def check(self, file: FileGaps, fills: Mapping[Gap, Fill]) -> Checked:
+        """See `FillVerifier.check`."""
         checked = Checked(dict(fills))
         settled: set[CommandSpan] = set()
         while checked.fills:
@@ -275,8 +288,7 @@ class FillVerifier:
         """Lean's verdict on each command with proofs in it. Raises OutOfLimits."""
         edits = edits_of(file, fills)
         source = from_text(applied(file.text, edits), module=MODULE)
-        async with aclosing(self._files.verify([source], everything=True, own=True)) as verified:
-            judged = await anext(verified)
+        judged = await self._judged(source)
         report = judged.report
         checked.rounds += 1
         checked.seconds += report.seconds

@@ -146,12 +146,21 @@ def imported_modules(file: Path) -> list[str]:
 
 
 def _imported_modules(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             # `from node import lean` and `from node.lean import text` name modules, too.
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """All statements in a part of a program. Expressions, which are most of it, hold none."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for each in getattr(node, name, ()):
+            if isinstance(each, ast.stmt):
+                yield each
+            yield from statements(each)
 
 
 def package_of(module: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import msgspec
@@ -78,26 +79,23 @@ async def test_a_rule_for_tactics_holds_for_search_whole_proofs_and_verification
     rule = TacticRule(allow=("rfl", "rw"))
     # 1. The list: `simp` would close both, and only `rw` may.
     theorems = [Theorem("or", "(p q : Prop) (h : q)", "p ∨ q"), Theorem("eq", "(n m : Nat) (h : n = m)", "n + 0 = m")]
-    statements = [
-        statement(each.name, theorem=msgspec.structs.replace(each, rule=rule if with_rule else None))
-        for with_rule in (True, False)
-        for each in theorems
-    ]
-    found = await evaluated(tmp_path / "list", plan(budgets=Budgets(simulations=8)), statements=statements[:2])
+    statements = [statement(each.name, theorem=msgspec.structs.replace(each, rule=rule)) for each in theorems]
+    free = [msgspec.structs.replace(each, name=f"free {each.name}") for each in theorems]
+    found = await evaluated(tmp_path / "list", plan(budgets=Budgets(simulations=8)), statements=statements)
     assert (found["or"].standing, found["eq"].standing) == (Standing.UNSOLVED, Standing.SOLVED)
     assert found["eq"].script in ("  rw [h]", "  rw [h]\n  rfl")
     # 2. Whole proofs, and verification alone.
     proofs = tmp_path / "proofs.jsonl"
-    proofs.write_text(
-        '{"name": "or", "proof": "simp [h]"}\n{"name": "eq", "proof": "rw [show n + 0 = m from by simp [h]]"}'
-    )
+    scripts = {"or": "simp [h]", "eq": "rw [show n + 0 = m from by simp [h]]"}
+    rows = [{"name": f"{beside}{name}", "proof": proof} for beside in ("", "free ") for name, proof in scripts.items()]
+    proofs.write_text("".join(json.dumps(row) + "\n" for row in rows))
     whole = plan(method=Method.WHOLE_PROOF, budgets=Budgets(simulations=8))
-    for part, standing in ((statements[:2], Standing.UNSOLVED), (statements[2:], Standing.SOLVED)):
-        found = await evaluated(tmp_path / standing, whole, policy=f"proofs:{proofs}", statements=part)
-        assert {each.standing for each in found.values()} == {standing}
-        if standing is Standing.UNSOLVED:
-            assert all("the tactic rule: `simp` is not allowed: only rfl, rw" in each.reason for each in found.values())
+    statements += [statement(each.name, theorem=each) for each in free]
+    found = await evaluated(tmp_path / "whole", whole, policy=f"proofs:{proofs}", statements=statements)
+    assert [found[each.name].standing for each in statements] == [Standing.UNSOLVED] * 2 + [Standing.SOLVED] * 2
+    told = "the tactic rule: `simp` is not allowed: only rfl, rw"
+    assert all(told in found[each.name].reason for each in statements[:2])
     verifier = ProofVerifier(LeanProcessSettings(sandbox=False), LeanToolchain.pocket())
     verdict = await verifier.verify(statements[0].theorem, "  simp [h]")
-    assert (verdict.accepted, verdict.reason) == (False, "the tactic rule: `simp` is not allowed: only rfl, rw")
+    assert (verdict.accepted, verdict.reason) == (False, told)
     await verifier.stop()

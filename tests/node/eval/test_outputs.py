@@ -36,7 +36,7 @@ class Seen(HTMLParser):
 
 @pytest.mark.compute
 def test_all_files_are_written_and_results_can_be_read_back(tmp_path):
-    made = random_evaluation(60, passes=3, path=tmp_path)
+    made = random_evaluation(30, passes=3, path=tmp_path)
     results = write_outputs(made, 3)
     assert {each.name for each in tmp_path.iterdir()} == {"results.json", "report.html", "solved.png", "proofs.lean"}
     found = msgspec.json.decode((tmp_path / "results.json").read_bytes(), type=ResultsFile)

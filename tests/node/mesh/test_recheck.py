@@ -50,7 +50,9 @@ def test_honest_proofs_are_accepted_again_by_both_kernels(tmp_path: Path, capsys
 
 
 @pytest.mark.lean
-def test_forged_records_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_forged_records_are_found_and_an_interrupted_recheck_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     escape = "  trivial\ntheorem proofmesh_recorded_2 : True := trivial"
     forged = {
         FALSE: "  simp_all",
@@ -70,19 +72,13 @@ def test_forged_records_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (found["proofs"], found["accepted"]) == (8, 3)
     assert {row["theorem"] for row in found["rejected"]} == {each.name for each in forged}
     assert all(row["reason"] for row in found["rejected"])
-
-
-@pytest.mark.lean
-def test_an_interrupted_recheck_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = records(tmp_path, {SWAP: HONEST[SWAP], OPENED: HONEST[OPENED], FALSE: "  simp_all"})
-    flags = [str(run), "--no-second-kernel"]
-    assert recheck.main(flags) == Exit.FAILED
-    by = capsys.readouterr().out.splitlines()[-1].partition("accepted (")[2].removesuffix(")")
-    for each in (Judged(1, "", by), Judged(2, "", "Lean 3, the kernel of yesterday")):
-        recheck._keep(run / PROGRESS, each)
+    # As if it had been interrupted behind the last verdict but one, and another Lean had judged the first proof.
+    for number in range(2, found["proofs"]):
+        recheck._keep(run / PROGRESS, Judged(number, "" if number <= found["accepted"] else "forged", found["by"]))
+    recheck._keep(run / PROGRESS, Judged(1, "", "Lean 3, the kernel of yesterday"))
     with (run / PROGRESS).open("ab") as out:
-        out.write(b'{"number": 3, "prob')  # the line that a kill has cut off
-    assert recheck.main(flags) == Exit.FAILED
+        out.write(b'{"number": 8, "prob')  # the line that a kill has cut off
+    assert recheck.main([str(run), "--no-second-kernel"]) == Exit.FAILED
     printed = capsys.readouterr()
-    assert "going on after 1 of 3 proofs" in printed.err and "2 of 3 recorded proofs accepted" in printed.out
+    assert "going on after 6 of 8 proofs" in printed.err and "3 of 8 recorded proofs accepted" in printed.out
     assert not (run / PROGRESS).exists()

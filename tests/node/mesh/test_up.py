@@ -32,8 +32,8 @@ pytestmark = pytest.mark.process
 ROOT = Path(__file__).parents[3]
 
 
-def up_file(folder: Path, proxies: int = 0, port: int = 0, **sections: dict[str, object]) -> Path:
-    counts = {"learner": 0, "inference": 0, "prover": 1, "lean_proxy": proxies, "grace": 10.0}
+def up_file(folder: Path, port: int = 0, prover: int = 1, lean_proxy: int = 0, **sections: dict[str, object]) -> Path:
+    counts = {"learner": 0, "inference": 0, "prover": prover, "lean_proxy": lean_proxy, "grace": 10.0}
     return mesh_file(folder, "up-test", port, up=counts, prover={"policy": "fixed"}, **sections)
 
 
@@ -129,15 +129,14 @@ async def test_a_mesh_replaces_killed_nodes_and_a_signal_stops_everything_in_ord
 
 async def test_nothing_is_left_when_up_is_killed(up: Up, tmp_path: Path) -> None:
     port = free_port()
-    process = await up(up_file(tmp_path, 1, port))
-    await everything_runs(tmp_path)
-    bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{port}"), run="up-test", name="test", wait=30)
+    process = await up(up_file(tmp_path, port, prover=0, lean_proxy=1))
+    bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{port}"), run="up-test", name="test", wait=60)
     request = LeanRunRequest(theorem=Theorem("t", "", "True"), tactics=("trivial",))
     reply = await bus.request_patiently(LEAN_RUN, request, LeanRunReply, timeout=30, deadline=60)
     assert reply.outcomes[0].kind is OutcomeKind.PROVED
     await bus.close()
     below = descendants(process.pid)
-    assert len(below) >= 6  # broker, nats-server, ui, prover, lean-proxy, its Lean workers
+    assert len(below) >= 5  # broker, nats-server, ui, lean-proxy, its Lean workers
     process.kill()
     await process.communicate()
     await eventually(lambda: all(is_gone(child) for child in below), what="the end of all processes")

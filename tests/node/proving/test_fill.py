@@ -11,13 +11,19 @@ from node.lean.check.files.verifier import FileVerifier
 from node.lean.gaps.finder import GapFinder
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play.attempts import ProvingFailed
-from node.proving.fill import Filler, FillMemory, FillOptions, GapState
+from node.proving.fill import Filler, FillMemory, FillOptions
 from node.proving.fill_check import FillVerifier
 from node.proving.prover import Budget, Found
 
 pytestmark = pytest.mark.lean
 
-TEXT = "theorem a : 1 = 1 := sorry\ntheorem b : 1 = 2 := sorry\ntheorem c : 2 = 2 := sorry\ndef d : Nat := sorry\n"
+TEXT = """\
+theorem a : 1 = 1 := sorry
+theorem b : 1 = 2 := sorry
+theorem c : 2 = 2 := sorry
+def d : Nat := sorry
+theorem e : 3 = 3 := sorry
+"""
 
 
 class Prover:
@@ -79,41 +85,35 @@ async def test_what_is_found_is_verified_and_remembered_and_what_is_refused_is_n
     memory = FillMemory(tmp_path, ())
     stopping = asyncio.Event()
     options = FillOptions(Budget(), at_once=2, way="test")
-    first = Prover({"a": "rfl", "b": "rfl", "c": ""})
+    first = Prover({"a": "rfl", "b": "rfl", "c": "", "e": ""})
     done = await Filler(first, verifier, options, Silent(), stopping).fill(file, memory)
-    assert states(done) == {"a": "filled", "b": "refused", "c": "open", "d": "left alone"}
+    assert states(done) == {"a": "filled", "b": "refused", "c": "open", "d": "left alone", "e": "open"}
     assert [edit.new for edit in done.edits] == ["by rfl"] and first.most_at_once == 2
     second = Prover({})
     again = await Filler(second, verifier, options, Silent(), stopping).fill(file, memory)
     assert second.asked == [] and again.edits == done.edits
-    assert states(again) == {"a": "filled", "b": "open", "c": "open", "d": "left alone"}
-    third = Prover({"b": "", "c": "rfl"})
+    assert states(again) == {"a": "filled", "b": "open", "c": "open", "d": "left alone", "e": "open"}
+    third = Prover({"b": "", "c": "rfl", "e": ""})
     larger = FillOptions(Budget(seconds=99), way="test", wanted=lambda gap: gap.name != "a")
     more = await Filler(third, verifier, larger, Silent(), stopping).fill(file, memory)
-    assert third.asked == ["b", "c"] and states(more) == {"b": "open", "c": "filled", "d": "left alone"}
+    assert third.asked == ["b", "c", "e"]
+    assert states(more) == {"b": "open", "c": "filled", "d": "left alone", "e": "open"}
 
 
-async def test_stopping_keeps_what_is_found_and_forgets_nothing_else(lean, tmp_path):
+async def test_stopping_keeps_what_is_found_and_a_search_that_fails_says_nothing_about_its_gap_nor_the_others(
+    lean, tmp_path
+):
     file, verifier = lean
     memory, stopping = FillMemory(tmp_path, ()), asyncio.Event()
-    prover = Prover({"a": "rfl", "b": None, "c": "rfl"})
+    prover = Prover({"a": "rfl", "b": ProvingFailed("the mesh is gone"), "c": None, "e": "rfl"})
     filler = Filler(prover, verifier, FillOptions(Budget()), Silent(), stopping)
     filling = asyncio.create_task(filler.fill(file, memory))
     await prover.busy.wait()
     stopping.set()
     done = await filling
-    assert states(done) == {"a": "filled", "b": "not tried", "c": "not tried", "d": "left alone"}
-    assert len(done.edits) == 1 and len(list(tmp_path.iterdir())) == 1
-
-
-async def test_a_search_that_fails_says_nothing_about_its_gap_nor_about_the_others(lean, tmp_path):
-    file, verifier = lean
-    prover = Prover({"a": "rfl", "b": ProvingFailed("the mesh is gone"), "c": "rfl"})
-    options = FillOptions(Budget())
-    done = await Filler(prover, verifier, options, Silent(), asyncio.Event()).fill(file, FillMemory(tmp_path, ()))
-    assert done.count(GapState.FILLED) == 2
-    assert next(result.reason for result in done.results if result.gap.name == "b").endswith("the mesh is gone")
-    assert len(list(tmp_path.iterdir())) == 2
+    assert states(done) == {"a": "filled", "b": "open", "c": "not tried", "d": "left alone", "e": "not tried"}
+    assert done.results[1].reason.endswith("the mesh is gone")
+    assert len(done.edits) == 1 and len(list(tmp_path.iterdir())) == 1, "what is not known is tried again"
 
 
 async def test_a_module_is_filled_and_what_its_private_theorems_leave_open_stays_open(tmp_path):

@@ -20,7 +20,7 @@ from tests.node.prover.nodes import running
 
 BUDGET = Budget(seconds=60, simulations=40)
 
-LONG = "".join(f"theorem t{n} (a b : Nat) (h : a + {n} = b) : b = a + {n} := h.symm\n" for n in range(60))
+LONG = "".join(f"theorem t{n} (a b : Nat) (h : a + {n} = b) : b = a + {n} := h.symm\n" for n in range(20))
 FILE = f"{LONG}def double (n : Nat) : Nat := n + n\ntheorem t (h : True ∧ double 1 = 2) : double 1 = 2 := by\n  sorry\n"
 
 
@@ -36,7 +36,7 @@ async def test_statements_and_places_in_files_are_proved_by_the_mesh_whoever_rej
 ) -> None:
     path = tmp_path / "file.lean"
     path.write_text(FILE, encoding="utf-8")
-    words = [["theorem Nat.add_zero (n : Nat) : n + 0 = n"], [f"{path}:63"], [str(path), "t"]]
+    words = [["theorem Nat.add_zero (n : Nat) : n + 0 = n"], [f"{path}:23"], [str(path), "t"]]
     rejected = LeanVerifyReply(accepted=False, reason="a program that is no verifier says so")
     async with forging(broker, bus.run, (rejected, {})) as forged:
         found = await asyncio.gather(*(answer(mesh, read_target(each), BUDGET) for each in words))
@@ -77,7 +77,7 @@ async def test_a_mesh_without_a_broker_is_told() -> None:
 async def test_a_theorem_too_large_for_a_message_is_told(broker: BusSettings, bus: Bus, tmp_path: Path) -> None:
     import random
 
-    noise = random.Random(1).randbytes(1_000_000).hex()
+    noise = random.Random(1).randbytes(600_000).hex()
     path = tmp_path / "large.lean"
     path.write_text(f"-- {noise}\ntheorem t : True := sorry\n", encoding="utf-8")
     async with mesh_prover(broker.url, bus.run) as prover:

@@ -101,6 +101,6 @@ async def test_the_demos_network_joins_where_the_list_alone_comes_to_no_end(
     monkeypatch.setattr(InferencePolicy, "advise", counted)
     monkeypatch.setattr(policies, "DEMO_RUN", run_folder)
     async with local_prover(opened_lean, ProvingSettings(searching=[], samples=2)) as prover:
-        found = await prover.find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(60.0, 20))
-    assert found.outcome is AttemptOutcome.FAILED and found.simulations == 20
-    assert len(asked) == 20 - round(FIRST_PART * 20)
+        found = await prover.find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(60.0, 10))
+    assert found.outcome is AttemptOutcome.FAILED and found.simulations == 10
+    assert len(asked) == 10 - round(FIRST_PART * 10)

@@ -16,8 +16,8 @@ import asyncio
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -289,6 +289,25 @@ class FileVerifier:
             async with aclosing(run) as judged:
                 async for each in judged:
                     yield each
+        finally:
+            await session.close()
+
+    @asynccontextmanager
+    async def trials(self) -> AsyncIterator[Callable[[SourceFile], Awaitable[Judged]]]:
+        """Judges versions of a file one after the other in one child process, definitions included. The code in them is
+        the caller's own; see `verify`."""
+        session = self._session()
+
+        async def judged(source: SourceFile) -> Judged:
+            run = self._verify([source], session, everything=True, own=True)
+            async with aclosing(run) as verified:
+                found = await anext(verified)
+            if found.key:
+                await session.forget([found.key])
+            return found
+
+        try:
+            yield judged
         finally:
             await session.close()
 
