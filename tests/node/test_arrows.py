@@ -9,6 +9,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+TRAINING = {"common", "node.bank", "node.data", "node.lean", "node.llm", "node.model", "node.training"}
+TUNING = TRAINING | {"node.tuning"}
+SEARCHING = {"common", "node.lean", "node.llm", "node.play", "node.progress", "node.prover"}
+"""What all that trains models, fine-tunes those of others, or searches in this process may import."""
+
 MAY_IMPORT = {
     "common": set(),
     "broker": {"common"},
@@ -23,36 +28,9 @@ MAY_IMPORT = {
     "node.data": {"common", "node.bank", "node.lean", "node.model"},
     "node.training": {"common", "node.data", "node.model"},
     "node.rewards": {"common", "node.lean", "node.llm"},
-    "node.tuning": {
-        "common",
-        "node.bank",
-        "node.data",
-        "node.lean",
-        "node.llm",
-        "node.model",
-        "node.rewards",
-        "node.training",
-    },
-    "node.retrieval": {
-        "common",
-        "node.bank",
-        "node.data",
-        "node.lean",
-        "node.llm",
-        "node.model",
-        "node.training",
-        "node.tuning",
-    },
-    "node.progress": {
-        "common",
-        "node.bank",
-        "node.data",
-        "node.lean",
-        "node.llm",
-        "node.model",
-        "node.training",
-        "node.tuning",
-    },
+    "node.tuning": TRAINING | {"node.rewards"},
+    "node.retrieval": TUNING,
+    "node.progress": TUNING,
     # Roles.
     "node.learner": {"common", "node.bank", "node.data", "node.lean", "node.model", "node.training"},
     "node.inference": {"common", "node.llm", "node.model"},
@@ -61,48 +39,16 @@ MAY_IMPORT = {
     # What uses the parts of roles in one process, without a mesh.
     "node.play": {"common", "node.inference", "node.lean", "node.llm", "node.model", "node.prover"},
     "node.serve": {"common", "node.lean", "node.play", "node.retrieval"},
-    "node.proving": {"common", "node.lean", "node.llm", "node.play", "node.progress", "node.prover"},
-    "node.agent": {
-        "common",
-        "node.bank",
-        "node.data",
-        "node.lean",
-        "node.llm",
-        "node.model",
-        "node.play",
-        "node.prover",
-        "node.proving",
-        "node.retrieval",
-        "node.progress",
-        "node.training",
-        "node.tuning",
-    },
-    "node.stp": {
-        "common",
-        "node.bank",
-        "node.data",
-        "node.lean",
-        "node.llm",
-        "node.model",
-        "node.play",
-        "node.prover",
-        "node.training",
-        "node.tuning",
-    },
-    "node.eval": {
-        "common",
-        "node.bank",
-        "node.lean",
-        "node.llm",
-        "node.model",
-        "node.play",
-        "node.progress",
-        "node.prover",
-    },
+    "node.proving": SEARCHING,
+    "node.agent": TUNING | {"node.play", "node.progress", "node.prover", "node.proving", "node.retrieval"},
+    "node.stp": TUNING | {"node.play", "node.prover"},
+    "node.eval": SEARCHING | {"node.bank", "node.model"},
 }
 """By package, the packages that it may import besides itself. `node.mesh` composes roles, `node.command` is the command
 line, and `scripts` measures: they may import everything, and nothing here may import them. So may `proofmesh`, but for
 what prints."""
+
+_PROCESSES = {"text", "process", "toolchain"}
 
 LEAN_MAY_IMPORT = {
     "text": set(),
@@ -115,18 +61,7 @@ LEAN_MAY_IMPORT = {
     "trace": {"text", "process", "toolchain"},
     "gaps": {"text", "process", "toolchain", "worker", "check", "settings"},
     "requests": {"text", "backend", "gaps"},
-    "opened": {
-        "text",
-        "process",
-        "toolchain",
-        "worker",
-        "adapters",
-        "backend",
-        "check",
-        "gaps",
-        "requests",
-        "settings",
-    },
+    "opened": _PROCESSES | {"worker", "adapters", "backend", "check", "gaps", "requests", "settings"},
     "adapters": {"text", "process", "toolchain", "backend", "settings", "requests", "worker", "trace", "gaps"},
     "snippets": {"text", "process", "toolchain", "worker", "check", "gaps", "adapters"},
 }
