@@ -53,9 +53,7 @@ def file(tmp_path: Path) -> Path:
 
 
 async def test_gaps_and_theorems_of_a_file_are_proved_where_they_stand(prover: TheoremProver, file: Path):
-    tactic = await answer(prover, read_target([f"{file}:7"]), BUDGET)
-    assert tactic.outcome == "proved" and tactic.replacement == tactic.proof.strip(), tactic
-    assert tactic.lean.startswith("theorem swap (h : p ∧ q) : q ∧ p := by\n  constructor\n  · ")
+    """A gap where tactics stand: test_remote.py."""
     term = await answer(prover, read_target([f"{file}:10"]), BUDGET)
     assert term.outcome == "proved" and term.replacement.startswith("(by "), term
     theorem = await answer(prover, read_target([str(file), "double_two"]), BUDGET)

@@ -10,7 +10,6 @@ import pytest
 
 from common.bus import Bus, BusSettings
 from common.protocol.messages import LeanVerifyReply
-from node.play.attempts import ProvingFailed
 from node.proving.answers import answer
 from node.proving.prover import Budget, TheoremProver, mesh_prover
 from node.proving.settings import ProvingSettings
@@ -36,14 +35,15 @@ async def test_statements_and_places_in_files_are_proved_by_the_mesh_whoever_rej
 ) -> None:
     path = tmp_path / "file.lean"
     path.write_text(FILE, encoding="utf-8")
-    words = [["theorem Nat.add_zero (n : Nat) : n + 0 = n"], [f"{path}:23"], [str(path), "t"]]
+    words = [["theorem Nat.add_zero (n : Nat) : n + 0 = n"], [f"{path}:23"]]
     rejected = LeanVerifyReply(accepted=False, reason="a program that is no verifier says so")
     async with forging(broker, bus.run, (rejected, {})) as forged:
         found = await asyncio.gather(*(answer(mesh, read_target(each), BUDGET) for each in words))
     assert forged.is_set()
-    assert [each.outcome for each in found] == ["proved"] * 3, found
+    assert [each.outcome for each in found] == ["proved"] * 2, found
     assert {each.by for each in found} == {"closing tactics"}
-    assert found[1].replacement and found[2].lean.startswith("theorem t (h : True ∧ double 1 = 2)")
+    place = found[1]
+    assert place.replacement == place.proof.strip() and place.lean.startswith("theorem t (h : True ∧ double 1 = 2)")
     refused = await answer(mesh, read_target(["theorem t : nonsense"]), BUDGET)
     assert refused.outcome == "bad-statement" and "nonsense" in refused.reason
 
@@ -65,13 +65,6 @@ async def test_a_mesh_is_told_policy_method_and_lean_attempts(
         async with mesh_prover(broker.url, bus.run, ProvingSettings(policy="inference", closing=[])) as prover:
             found = await answer(prover, swap, BUDGET)
             assert found.outcome == "error" and "tactic.request" in found.reason
-
-
-@pytest.mark.process
-async def test_a_mesh_without_a_broker_is_told() -> None:
-    with pytest.raises(ProvingFailed, match=r"127\.0\.0\.1:1"):
-        async with mesh_prover("nats://127.0.0.1:1", "demo"):
-            pass
 
 
 async def test_a_theorem_too_large_for_a_message_is_told(broker: BusSettings, bus: Bus, tmp_path: Path) -> None:
