@@ -40,7 +40,7 @@ async def evaluated(
 ) -> dict[str, AttemptRecord]:
     """The records of an evaluation of these statements, by name."""
     statements = STATEMENTS if statements is None else statements
-    processes = LeanProcessSettings(workers=2, sandbox=False)
+    processes = LeanProcessSettings(workers=min(2, 1 + len(statements) // 4), sandbox=False)
     venue = LoneVenue(LeanToolchain.pocket(), processes, policy, search=search)
     with EvaluationFolder(folder) as opened:
         opened.begin(of)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 
@@ -35,11 +36,16 @@ def texts(tree: ProofTree, closing: Sequence[str] = ()) -> list[str]:
     return [variant.block for variant in variants_of(tree, closing)]
 
 
-async def short(lean: OpenedLean, statement: str, tree: ProofTree, closing: Sequence[str] = CLOSING) -> list[str]:
-    theorem = parse_statement(statement)
-    result = await shortened(tree, environment_of(lean, theorem), closing, time.monotonic() + 60)
-    assert (await verified(lean, theorem, result)).accepted
-    return proof_lines(result, "")
+async def short(lean: OpenedLean, *cases: tuple[str, ProofTree, Sequence[str]]) -> list[list[str]]:
+    """The lines of the shortened proofs of statements, each with its closing tactics. Lean accepts them."""
+    theorems = [parse_statement(f"theorem t {statement}") for statement, _, _ in cases]
+    results = [
+        await shortened(tree, environment_of(lean, theorem), closing, time.monotonic() + 60)
+        for theorem, (_, tree, closing) in zip(theorems, cases, strict=True)
+    ]
+    verdicts = await asyncio.gather(*(verified(lean, *each) for each in zip(theorems, results, strict=True)))
+    assert all(verdict.accepted for verdict in verdicts)
+    return [proof_lines(result, "") for result in results]
 
 
 @pytest.mark.parametrize(
@@ -66,30 +72,26 @@ def test_steps_are_written_as_one(tree: ProofTree, variant: str) -> None:
     assert variant in texts(tree)
 
 
-async def test_steps_that_are_not_needed_are_dropped(opened_lean: OpenedLean) -> None:
-    tree = chain("intro h", "have h_1 := h", "obtain ⟨hp, hq⟩ := h", "exact ⟨hq, hp⟩")
-    lines = await short(opened_lean, "theorem t (p q : Prop) : p ∧ q → q ∧ p", tree, ())
-    assert lines == ["intro h", "obtain ⟨hp, hq⟩ := h", "exact ⟨hq, hp⟩"]
-
-
-@pytest.mark.parametrize(
-    ("statement", "tree", "closing", "better"),
-    [
-        ("(n m : Nat) (h : n = m) : 0 + n = m", chain("simp", "exact h"), (), ["simpa using h"]),
-        ("(n m : Nat) (h : 0 + n = m) : n = m", chain("simp at h", "exact h"), (), ["simpa using h"]),
-        (
-            "(a b c d : Nat) (h : a * b + a * c = d) : a * (b + c) = d",
-            chain("simp [Nat.mul_add]", "rw [h]"),
-            (),
-            ["simp only [Nat.mul_add]", "rw [h]"],
-        ),
-        ("(n m : Nat) (h : n = m) : 0 + n = m", chain("simp", "exact h"), ("simp <;> assumption", "omega"), ["omega"]),
-    ],
-)
-async def test_what_does_the_same_replaces_a_simplification_in_the_middle(
-    opened_lean: OpenedLean, statement: str, tree: ProofTree, closing: Sequence[str], better: list[str]
+async def test_steps_that_are_not_needed_are_dropped_and_what_does_the_same_replaces_a_simplification(
+    opened_lean: OpenedLean,
 ) -> None:
-    assert await short(opened_lean, f"theorem t {statement}", tree, closing) == better
+    unneeded = chain("intro h", "have h_1 := h", "obtain ⟨hp, hq⟩ := h", "exact ⟨hq, hp⟩")
+    product = "(a b c d : Nat) (h : a * b + a * c = d) : a * (b + c) = d"
+    found = await short(
+        opened_lean,
+        ("(p q : Prop) : p ∧ q → q ∧ p", unneeded, ()),
+        ("(n m : Nat) (h : n = m) : 0 + n = m", chain("simp", "exact h"), ()),
+        ("(n m : Nat) (h : 0 + n = m) : n = m", chain("simp at h", "exact h"), ()),
+        (product, chain("simp [Nat.mul_add]", "rw [h]"), ()),
+        ("(n m : Nat) (h : n = m) : 0 + n = m", chain("simp", "exact h"), ("simp <;> assumption", "omega")),
+    )
+    assert found == [
+        ["intro h", "obtain ⟨hp, hq⟩ := h", "exact ⟨hq, hp⟩"],
+        ["simpa using h"],
+        ["simpa using h"],
+        ["simp only [Nat.mul_add]", "rw [h]"],
+        ["omega"],
+    ]
 
 
 class Refuses:
