@@ -29,9 +29,9 @@ async def test_each_bad_snippet_fails_alone(wire):
 
 
 async def test_a_snippet_that_eats_memory_is_ended_and_its_neighbours_are_not():
-    async with serving(memory_mb=100) as wire:
+    async with serving(memory_mb=200) as wire:
         results = await wire.check(GOOD, BOMB, GOOD)
-    says = "Lean REPL process exceeded its memory limit of 100 MB"
+    says = "Lean REPL process exceeded its memory limit of 200 MB"
     assert [result.get("error", "") for result in results] == ["", says, ""]
     assert [result["verdict"]["accepted"] for result in results] == [True, False, True]
 
