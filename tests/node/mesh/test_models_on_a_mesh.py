@@ -20,15 +20,13 @@ import pytest
 from common.life.context import NodeContext
 from common.life.process import kill_group, spawn_child
 from common.output.command import Exit
-from common.settings import BusSettings, NodeSettings
+from common.settings import BusSettings
 from node.command import status as status_command
-from node.command.cli import main
 from node.command.evaluate import command as eval_command
 from node.command.proofs import prove as prove_command
 from node.inference.models import ModelServing
 from node.inference.settings import InferenceSettings
 from node.llm.settings import ModelSettings
-from node.mesh.plan import UpSettings, make_plan
 from tests.background import Background, RunOnBroker, SharedLean, with_streams, without_streams
 from tests.commands import Called, Run
 from tests.node.llm.answers import BFS, GOEDEL, step, whole
@@ -181,50 +179,3 @@ async def test_the_key_of_a_model_that_up_serves_is_nowhere_to_be_read(tmp_path:
         finally:
             await kill_group(up, grace=0)
     assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-
-
-# --- what nodes are told ---------------------------------------------------------------------------------------------
-
-
-def told(policy: str = "", file: Path | None = None, **settings: object) -> dict[str, str]:
-    """The command lines of the nodes of a mesh, by name."""
-    plan = make_plan(file, UpSettings(policy=policy, **settings), NodeSettings(run="r"))  # type: ignore[arg-type]
-    return {child.name: " ".join(child.argv) for child in plan.children}
-
-
-@pytest.mark.parametrize(
-    ("flags", "says"),
-    [
-        (["--policy", "openai:http://a/v1"], "names no model"),
-        (["--policy", "openai:http://a/v1#gpt"], "no template is known for the model `gpt`"),
-        (["--policy", f"openai:http://a/v1#{BFS}@stp+openai:http://b/v1#{BFS}"], "are one model: write its servers"),
-        (["--models", "gpt"], "`gpt` is not a language model"),
-        (["--models", "openai:http://a/v1#m", "openai:http://b/v1#m"], "are one model"),
-    ],
-)
-def test_models_that_cannot_be_served_are_told_before_anything_starts(
-    flags: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["up", "--dry-run", *flags]) == Exit.UNUSABLE
-    error = capsys.readouterr().err
-    assert says in error and error.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ('[inference]\nmodel = "openai:http://a/v1#m"\nweights = "w"', "not both"),
-        ('[inference]\nmodel = "gpt"', "`gpt` is not a language model"),
-        ('[prover]\npolicy = "openai:gpt"', "no template is known"),
-        ('[prover]\npolicy = "openai:http://a/v1#m"', "write `openai:m`"),
-    ],
-)
-def test_sections_that_make_no_sense_are_told(
-    text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "mesh.toml"
-    file.write_text(text, encoding="utf-8")
-    assert main(["up", str(file), "--dry-run"]) == Exit.UNUSABLE
-    error = capsys.readouterr().err
-    assert says in error and error.count("\n") == 1

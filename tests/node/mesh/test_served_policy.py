@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import save_file
 
 from common.bus import Bus
 from common.life.process import kill_group, spawn_child
@@ -20,6 +21,7 @@ from node.command.proofs import prove
 from node.mesh.plan import UpSettings, free_port, make_plan
 from node.model import weights
 from tests.commands import Called
+from tests.node.llm.answers import BFS, GOEDEL
 from tests.node.mesh.whole import mesh_file, running_nodes
 from tests.node.model.tiny import tiny_weights
 from tests.node.prover.nodes import run_folder
@@ -47,29 +49,46 @@ def test_a_network_is_served_and_nothing_learns(tmp_path: Path) -> None:
     assert told(f"own:{run},tactics")["prover"].endswith(" --policy inference,tactics")
 
 
+def test_each_model_of_a_policy_has_a_node_and_the_prover_asks_for_their_names() -> None:
+    nodes = told(f"openai:http://a/v1#{BFS}+openai:http://b/v1#{GOEDEL}")
+    assert "learner" not in nodes and nodes["prover"].endswith(f" --policy openai:{BFS}+openai:{GOEDEL}")
+    served = [line.rpartition(" --model ")[2] for name, line in nodes.items() if name.startswith("inference-")]
+    assert served == [f"openai:http://a/v1#{BFS}", f"openai:http://b/v1#{GOEDEL}"]
+
+
 @pytest.mark.parametrize(
-    ("policy", "says"),
+    ("arguments", "text", "says"),
     [
-        ("own:nothing", "nothing: there is no such checkpoint, weights file or run's folder"),
-        ("own:text", "text: not a complete safetensors file"),
-        ("own:other", "other: not a weights file of proofmesh"),
-        ("own:a+own:b", "a mesh has one network"),
-        ("tactics:nothing", "nothing: the list of tactics cannot be read"),
-        ("inference", "`own:PATH`"),
-        ("gpt", "there is no policy `gpt`"),
+        (["--policy", "own:nothing"], "", "nothing: there is no such checkpoint, weights file or run's folder"),
+        (["--policy", "own:text"], "", "text: not a complete safetensors file"),
+        (["--policy", "own:other"], "", "other: not a weights file of proofmesh"),
+        (["--policy", "own:a+own:b"], "", "a mesh has one network"),
+        (["--policy", "tactics:nothing"], "", "nothing: the list of tactics cannot be read"),
+        (["--policy", "inference"], "", "`own:PATH`"),
+        (["--policy", "gpt"], "", "there is no policy `gpt`"),
+        (["--policy", "openai:http://a/v1"], "", "names no model"),
+        (["--policy", "openai:http://a/v1#gpt"], "", "no template is known for the model `gpt`"),
+        (
+            ["--policy", f"openai:http://a/v1#{BFS}@stp+openai:http://b/v1#{BFS}"],
+            "",
+            "are one model: write its",
+        ),
+        (["mesh.toml", "--models", "gpt"], "", "`gpt` is not a language model"),
+        (["mesh.toml", "--models", "openai:http://a/v1#m", "openai:http://b/v1#m"], "", "are one model"),
+        (["mesh.toml"], '[inference]\nmodel = "openai:http://a/v1#m"\nweights = "w"', "not both"),
+        (["mesh.toml"], '[inference]\nmodel = "gpt"', "`gpt` is not a language model"),
+        (["mesh.toml"], '[prover]\npolicy = "openai:gpt"', "no template is known"),
+        (["mesh.toml"], '[prover]\npolicy = "openai:http://a/v1#m"', "write `openai:m`"),
     ],
 )
 def test_what_cannot_be_served_is_told_before_anything_starts(
-    policy: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    called: Called, tmp_path: Path, arguments: list[str], text: str, says: str
 ) -> None:
-    from safetensors.numpy import save_file
-
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mesh.toml").write_text(text, encoding="utf-8")
     (tmp_path / "text").write_text("no weights", encoding="utf-8")
     save_file({}, tmp_path / "other")
-    assert main(["up", "--policy", policy]) == Exit.UNUSABLE
-    error = capsys.readouterr().err
-    assert "policy: " in error and says in error and error.count("\n") == 1
+    code, _, error = called(main, "up", *arguments)
+    assert code == Exit.UNUSABLE and says in error and error.count("\n") == 1
     assert not (tmp_path / "runs").exists()
 
 
