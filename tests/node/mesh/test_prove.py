@@ -75,8 +75,9 @@ def test_rows_of_standard_input_are_answered_line_by_line_with_disprove_by_the_n
         '{"name": "broken", ',
         "theorem t (n : Nat) : n = n + 1 := by sorry",
     ]
-    code, out, _ = prove("--from", "-", "--json", "--simulations", "4", "--fixed", "--disprove", stdin="\n".join(rows))
-    assert code == Exit.FAILED
+    how = ("--json", "--simulations", "4", "--fixed", "--disprove")
+    code, out, err = prove("--from", "-", *how, stdin="\n".join(rows))
+    assert code == Exit.FAILED and "3 statements: " in err and "1 disproved" in err
     found = {each["name"]: each for each in map(json.loads, out.splitlines())}
     assert {name: each["outcome"] for name, each in found.items()} == {
         "one": "proved",
