@@ -33,8 +33,9 @@ from node.lean_proxy.settings import LeanProxySettings
 OPEN_REQUESTS = 4096
 """Most open handlers. The backend's queue is far shorter, so most of these requests only get Busy."""
 
-OPEN_PROOFS = 256
-"""Proofs that wait for a verdict, half of which one node may send while others do, too: two or three batches."""
+OPEN_PROOFS = 1024
+"""Proofs that wait for a verdict, half of which one node may send while others do, too: a batch with a header that
+takes long to import, or some with another one."""
 
 QUEUE_GROUP = "lean-proxy"
 """The queue group of all lean-proxies: each request goes to one of them."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, astuple, replace
 from typing import Any
@@ -47,8 +48,15 @@ from node.learner.run import DUPLICATES, Recorded, Run, now
 
 CONSUMER = names.RESULTS_PREFIX + LEARNER
 
-MOST_VERIFIED = 3
+MOST_VERIFIED = 8
 """Most proofs in verification, as a multiple of the results that are handled at once."""
+
+VERIFICATIONS_WAITED, MOST_WAITED = 3.0, 120.0
+"""A proof is sent again after as many times the slowest of the latest verifications, at most so many seconds, if
+`verify_timeout` is less: with a header that takes seconds to import, a large batch takes a minute."""
+
+FORGETTING = 0.98
+"""What is left of the slowest verification's time after each further one."""
 
 HAND_BACK_DELAY = 5.0
 """Seconds until a result whose proof could not be verified (no lean-proxy) is redelivered."""
@@ -88,6 +96,8 @@ class Collector:
         self._training = Gathering(seconds, stopping)
         self._others = Gathering(min(seconds, EVALUATION_GATHER), stopping)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._slowest = 0.0
+        """Seconds of the slowest of the latest verifications, from the first request to the verdict."""
         self._fewer = asyncio.Event()
         """Set when a result is done, or its proof begins or ends to be verified."""
         run.on_judging.append(self._fewer.set)
@@ -315,14 +325,10 @@ class Collector:
         comes again. Raises RemoteFailure if Lean refuses the statement, OversizedMessage."""
         # A batch costs Lean hardly more than one proof, so each waits for others.
         await (self._training if attempt.purpose in TRAINED_PURPOSES else self._others).wait()
-        settings = self._run.settings
+        began, patience = time.monotonic(), self._run.settings.verify_patience
         try:
             reply = await self._run.bus.request_patiently(
-                LEAN_VERIFY,
-                request,
-                LeanVerifyReply,
-                timeout=settings.verify_timeout,
-                deadline=settings.verify_patience,
+                LEAN_VERIFY, request, LeanVerifyReply, timeout=self._verify_timeout(), deadline=patience
             )
         except RemoteFailure as error:
             if error.kind is FailureKind.BAD_STATEMENT:
@@ -332,8 +338,13 @@ class Collector:
         except BusError as error:
             self._run.ctx.health("verification", f"no lean-proxy verifies proofs: {error}")
             return None
+        self._slowest = max(time.monotonic() - began, FORGETTING * self._slowest)
         self._run.ctx.health("verification", None)
         return reply
+
+    def _verify_timeout(self) -> float:
+        """Seconds after which a proof is sent to a lean-proxy again."""
+        return max(self._run.settings.verify_timeout, min(MOST_WAITED, VERIFICATIONS_WAITED * self._slowest))
 
     async def _inner(self, attempt: Attempt, proofs: Sequence[ProofTree]) -> tuple[Transition, ...]:
         """Transitions of proofs of inner states that a lean-proxy accepts as proofs of theorems of their own.
@@ -361,9 +372,7 @@ class Collector:
             if theorem.rule is not None and (problem := proof_problem(script, theorem.rule)):
                 raise ValueError(problem)
             request = LeanVerifyRequest(theorem=theorem, script=script)
-            reply = await self._run.bus.request(
-                LEAN_VERIFY, request, LeanVerifyReply, timeout=self._run.settings.verify_timeout
-            )
+            reply = await self._run.bus.request(LEAN_VERIFY, request, LeanVerifyReply, timeout=self._verify_timeout())
         except (ValueError, RemoteFailure, OversizedMessage) as error:
             self._run.log.debug("inner proof not accepted", attempt=attempt.attempt_id, reason=str(error))
             INNER.labels("rejected").inc()

@@ -14,6 +14,7 @@ import secrets
 import shutil
 import tempfile
 import textwrap
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -308,6 +309,9 @@ STALL_SECONDS = 5.0
 """The process of a batch is stopped if no proof ends within this time. A typical proof takes 10 ms. A slow one is
 checked alone, with the limits of a single check."""
 
+STALL_HEADERS = 3.0
+"""The same in units of the time that the batch's header took: to stop costs another import of it."""
+
 PROOF_SECONDS = 0.5
 """Added to the time limit of a process for each proof of a batch."""
 
@@ -362,6 +366,8 @@ class BatchCheck:
         self.judge = judge
         self._folder = folder
         self.stall_seconds = STALL_SECONDS
+        self.header_seconds = 0.0
+        """Seconds that the header of the last batch took, with Lean's start."""
 
     async def check(self, proofs: Sequence[Proof]) -> Round:
         """Check proofs with one header together."""
@@ -385,9 +391,16 @@ class BatchCheck:
 
     def _patience(self, file: PartedFile) -> Callable[[bytes], float]:
         """Seconds that Lean may be silent, by its output so far: few while proofs run, more after the last one."""
-        last = file.tokens[-1].encode()
+        started, first, last = time.monotonic(), file.tokens[0].encode(), file.tokens[-1].encode()
         seconds = self._lean.limits.seconds
-        return lambda written: seconds if last in written else min(seconds, self.stall_seconds)
+
+        def patience(written: bytes) -> float:
+            if first in written:
+                self.header_seconds = time.monotonic() - started
+            stall = max(self.stall_seconds, STALL_HEADERS * self.header_seconds)
+            return seconds if last in written else min(seconds, stall)
+
+        return patience
 
 
 class _Batch:

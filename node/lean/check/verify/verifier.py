@@ -44,7 +44,14 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 __all__ = ["VerificationFailed", "Verifier"]
 
 BATCH = 100
-"""Default for the largest number of proofs in a batch. Larger batches save no time, and a hanging proof delays more."""
+"""Default for the largest number of proofs in a batch. Larger batches save no time, and a hanging proof delays more,
+unless the header takes long."""
+
+CHEAP_HEADER_SECONDS = 1.0
+"""A batch may be larger by as much as its header takes longer than this, because each batch imports it three times."""
+
+MOST_TIMES = 5.0
+"""Largest such factor."""
 
 BATCH_CHARACTERS = 1_000_000
 """Most characters of the proofs of a batch together: about 30 s of Lean's time."""
@@ -198,7 +205,8 @@ class Verifier:
             if group := [waiting for waiting in self._apart.popleft() if not waiting.reply.done()]:
                 return group
         group, postponed, characters = [], [], 0
-        while self._new and len(group) < self._most:
+        most = self._most_together()
+        while self._new and len(group) < most:
             waiting = self._new.popleft()
             if waiting.reply.done():  # its caller was cancelled
                 continue
@@ -209,6 +217,11 @@ class Verifier:
                 postponed.append(waiting)
         self._new.extendleft(reversed(postponed))
         return group
+
+    def _most_together(self) -> int:
+        """Most proofs in the next batch."""
+        times = min(MOST_TIMES, max(1.0, self.batches.header_seconds / CHEAP_HEADER_SECONDS))
+        return int(self._most * times) if self._most > 1 else 1
 
     def _fit(self, one: Theorem, other: Theorem) -> bool:
         """True if proofs of the two theorems can be checked together."""
