@@ -103,7 +103,6 @@ async def _recheck(settings: RecheckSettings) -> int:
     proofs = recorded(settings.run)
     try:
         async with _verifier(settings) as (verifier, configured):
-            await verifier.files.find_version()
             by = f"Lean {verifier.files.version}, {verifier.files.rechecked}"
             # 1. Take over the verdicts of an interrupted recheck.
             progress = settings.run / PROGRESS

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -301,16 +301,7 @@ def _pocket(settings: LeanSettings, header: str, modules: Sequence[Path]) -> Lea
     path = [Path(each) for each in pocket.environment["LEAN_PATH"].split(os.pathsep)]
     lake.check_modules(settings.imports, [*path, *modules], [], None)
     environment = pocket.with_modules(modules)
-    _, version = _version([*pocket.command], environment)
-    return LeanToolchain(
-        pocket.command,
-        environment,
-        header,
-        name="pocket Lean",
-        version=version,
-        kernel=pocket.kernel,
-        reads=pocket.reads,
-    )
+    return replace(pocket, environment=environment, default_header=header, name="pocket Lean")
 
 
 def _lean(toolchain: str, environ: Mapping[str, str]) -> tuple[Path, str]:
@@ -369,16 +360,12 @@ def _ask_lean(lean: Path, environ: Mapping[str, str]) -> tuple[Path, str]:
         raise LeanProblem(f"`{lean} --print-prefix` failed: {(errors or output).strip()[-400:]}")
     prefix = Path(output.strip())
     real = prefix / "bin" / "lean"  # not elan's `lean`, a wrapper that looks for a toolchain at each start
-    return _version([str(real if real.is_file() else lean)], environ, prefix)
-
-
-def _version(command: Sequence[str], environ: Mapping[str, str], prefix: Path = Path()) -> tuple[Path, str]:
-    code, output, errors = ask([*command, "--version"], environ)
+    command = str(real if real.is_file() else lean)
+    code, output, errors = ask([command, "--version"], environ)
     match = _VERSION.search(output)
     if code != 0 or match is None:
         raise LeanProblem(
-            f"{command[0]} is not Lean: `--version` prints {(output or errors).strip()[-200:]!r}; check "
-            "[lean] toolchain"
+            f"{command} is not Lean: `--version` prints {(output or errors).strip()[-200:]!r}; check [lean] toolchain"
         )
     return prefix, match.group(1)
 

@@ -48,7 +48,7 @@ from node.lean.check.olean.declarations import BadAnswer, Declarations, read_ans
 from node.lean.check.olean.region import BadOlean
 from node.lean.check.olean.terms import Terms
 from node.lean.check.second.calling import SecondKernel
-from node.lean.check.verify.kernel import FreshLean, KernelProcess
+from node.lean.check.verify.kernel import KernelProcess
 from node.lean.process.dialog import Dialog
 from node.lean.process.fresh import Limits, OutOfLimits, scratch_folder
 from node.lean.text.statement import imports
@@ -255,9 +255,8 @@ class FileVerifier:
         if second is not None:
             second.may_read(self.folder)
         self._kernel = KernelProcess(toolchain, self._limits, self.folder)
-        self._asking = asyncio.Lock()
         self.version = toolchain.version
-        """Lean's version; set after the first file."""
+        """Lean's version."""
         self.rechecked = "kernel" if second is None else "kernel and a second kernel"
         """What checks compiled files again."""
 
@@ -324,7 +323,6 @@ class FileVerifier:
         own: bool,
     ) -> AsyncGenerator[Judged]:
         """The results of `verify` in a session, which keeps the files for comparisons."""
-        await self.find_version()
         prefix = session.prefix()
         scratch = session.run_folder(prefix)
         run = _Run(scratch, scratch / "modules", prefix, salvage, everything, own, session)
@@ -432,13 +430,6 @@ class FileVerifier:
         """The toolchain's modules that files import."""
         own = {each.module for each in sources}
         return ["Init", *(name for each in sources for name in imports_of(self._text(each)) if name not in own)]
-
-    async def find_version(self) -> None:
-        """Find the toolchain's version, once. Raises OutOfLimits."""
-        async with self._asking:
-            if not self.version:
-                self.version = await FreshLean(self._toolchain, Limits()).version(self.folder)
-            self._compiler.version = self._clean_compiler.version = self.version
 
     async def _verify_one(
         self,

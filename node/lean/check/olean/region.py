@@ -81,6 +81,12 @@ def _header(path: Path, content: mmap.mmap) -> tuple[str, str, int]:
     return version, commit, int.from_bytes(header[80:88], "little")
 
 
+def compiled_by(path: Path) -> str:
+    """The version of the Lean that compiled a module. Raises BadOlean and OSError."""
+    with _mapped(path) as content:
+        return _header(path, content)[0]
+
+
 @dataclass(frozen=True)
 class Node:
     """A constructor object."""

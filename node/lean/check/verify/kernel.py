@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -21,9 +20,6 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 HEARTBEATS = 1_000_000
 """Lean's `maxHeartbeats` for a whole proof. It is 25 times the limit of one tactic in a search, because all tactics of
 a proof count together."""
-
-VERSION_SECONDS = 30.0
-"""Time limit of `lean --version`, which is asked once. The limit of one proof may be too short beside other work."""
 
 OPTIONS = ("--json", "-DautoImplicit=false", f"-DmaxHeartbeats={HEARTBEATS}")
 
@@ -80,18 +76,6 @@ class FreshLean:
             patience=patience,
             keeper=self.toolchain.keeper([folder] if writable else [], [folder, *path]),
         )
-
-    async def version(self, folder: Path) -> str:
-        """The version from `lean --version`. Raises OutOfLimits."""
-        finished = await run_fresh(
-            [*self.toolchain.command, "--version"],
-            environment=self.toolchain.environment,
-            folder=folder,
-            limits=replace(self.limits, seconds=VERSION_SECONDS),
-            keeper=self.toolchain.keeper(),
-        )
-        match = re.search(r"version ([^,)\s]+)", finished.output)
-        return match.group(1) if match else finished.output.strip()[:80]
 
 
 def _compiling(module: str) -> list[str]:

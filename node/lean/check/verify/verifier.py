@@ -35,7 +35,7 @@ from common.life import timeline
 from common.protocol.messages import FailureKind, LeanVerifyReply
 from node.lean.check.verify.checks import BatchCheck, Round, SingleCheck, Verdict, VerificationFailed, batchable
 from node.lean.check.verify.kernel import FreshLean, ProofJudge
-from node.lean.process.fresh import Limits, OutOfLimits, scratch_folder
+from node.lean.process.fresh import Limits, scratch_folder
 from node.lean.text.allowed import theorem_problem
 from node.lean.text.lexing import lex
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
@@ -93,8 +93,6 @@ class Verifier:
         self._judge = ProofJudge(toolchain, self._lean.limits, self.folder)
         self.single = SingleCheck(self._lean, self._judge, self.folder)
         self.batches = BatchCheck(self._lean, self._judge, self.folder)
-        self._version = ""
-        self._preparing = asyncio.Lock()
         self._new: deque[_Waiting] = deque()
         self._apart: deque[list[_Waiting]] = deque()
         """Parts of batches that were split: smaller batches first, then proofs to check alone."""
@@ -158,7 +156,6 @@ class Verifier:
         if header_problem(theorem.header) or statement_problem(theorem.binders, theorem.conclusion):
             return
         with contextlib.suppress(VerificationFailed):
-            await self._prepare()
             await self.single.prepare(theorem)
 
     async def verify_many(self, proofs: Sequence[tuple[Theorem, str]]) -> list[LeanVerifyReply | VerificationFailed]:
@@ -186,7 +183,6 @@ class Verifier:
         assert worker is not None
         while group := self._take():
             try:
-                await self._prepare()
                 await self._check_group(group)
             except asyncio.CancelledError:
                 for waiting in group:
@@ -226,17 +222,6 @@ class Verifier:
     def _fit(self, one: Theorem, other: Theorem) -> bool:
         """True if proofs of the two theorems can be checked together."""
         return one.header == other.header and batchable(self._toolchain.header(one.header))
-
-    async def _prepare(self) -> None:
-        """Find Lean's version before the first check. Raises VerificationFailed."""
-        async with self._preparing:
-            if self._version:
-                return
-            try:
-                version = self._toolchain.version or await self._lean.version(self.folder)
-            except OutOfLimits as error:
-                raise VerificationFailed(f"`lean --version` failed: {error}") from error
-            self._version = version
 
     async def _check_group(self, group: list[_Waiting]) -> None:
         """Check proofs together, or one alone. Proofs without a verdict wait again in smaller groups."""
@@ -280,7 +265,7 @@ class Verifier:
             accepted=not verdict.reason,
             reason=verdict.reason,
             axioms=verdict.axioms,
-            lean_version=self._version,
+            lean_version=self._toolchain.version,
             elapsed=seconds,
             rechecked=verdict.rechecked,
         )

@@ -1,5 +1,6 @@
 """The gaps of a file, as real Lean sees them."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -128,8 +129,7 @@ async def test_a_file_that_takes_too_long_is_told():
 
 async def test_a_header_of_ours_moves_no_line():
     header = "universe u\nset_option maxRecDepth 1000"
-    toolchain = LeanToolchain.pocket()
-    finder = GapFinder(LeanToolchain(toolchain.command, toolchain.environment, header, kernel=toolchain.kernel))
+    finder = GapFinder(replace(LeanToolchain.pocket(), default_header=header))
     try:
         found = await finder.find("theorem a (α : Type u) (x : α) : x = x := by\n  sorry\nexample : 1 = true := rfl\n")
     finally:
