@@ -190,13 +190,19 @@ def program_files(command: Sequence[str]) -> tuple[str, ...]:
     return (program, real, os.fsdecode(first[2:].split()[0]), *SCRIPTS)
 
 
+_detected: list[Protections] = []
+"""What `detect` has found; it does not change while this process runs."""
+
+
 async def detect() -> Protections:
-    """Test all mechanisms. Takes about 0.2 s, or 0.5 s if some do not work."""
+    """Test all mechanisms, once in this process. Takes about 0.2 s, or 0.5 s if some do not work."""
     if sys.platform != "linux":
         return Protections(missing=tuple((name, "needs Linux") for name in PREVENTS))
-    possible, problem = await _attempts_that_work(BEST)
-    all_work = not problem and possible == {"scratch"}
-    return Protections(BEST, signals=True) if all_work else await _detect_each()
+    if not _detected:
+        possible, problem = await _attempts_that_work(BEST)
+        all_work = not problem and possible == {"scratch"}
+        _detected.append(Protections(BEST, signals=True) if all_work else await _detect_each())
+    return _detected[0]
 
 
 async def _detect_each() -> Protections:

@@ -91,6 +91,10 @@ BY_LEAN = {
         (FALSE, "decreasing_by skip", "unexpected token"),
         (AND, "exact fun h => ⟨h.2, h.1⟩\n  where x := 1", "unexpected token"),
     ],
+    "the proofs beside it": [
+        (FALSE, script, "Lean rejects the proof")
+        for script in ("exact t", "exact _root_.ProofmeshProof.t", "assumption", "simp", "decide")
+    ],
     "another meaning, inside of the proof": [
         (FALSE, "letI : OfNat Nat 1 := ⟨2⟩\nexact (rfl : (1 : Nat) = 2)", "ype mismatch"),
         (FALSE, "letI : OfNat Nat 2 := ⟨1⟩\nrfl", "not definitionally equal"),

@@ -45,7 +45,8 @@ WRITTEN = _lines("candidates.txt")
 CLOSERS = ("assumption", "simp_all", "rfl", "trivial", "simp", "constructor <;> assumption", "exact h", "decide")
 """Candidates that close goals more often than others: what seems to be proved is checked most."""
 
-TOKENS = _lines("tokens.txt")
+TOKENS = sorted({token for text in WRITTEN for token in re.findall(r"[\w.']+|\S", text)})
+"""What the written candidates are made of."""
 
 
 @dataclass(frozen=True)

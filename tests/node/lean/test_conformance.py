@@ -9,7 +9,7 @@ import contextlib
 import os
 import random
 import signal
-import time
+from functools import cache
 
 import psutil
 import pytest
@@ -18,8 +18,10 @@ from common.lean import BadStatement, OutcomeKind, Step, Theorem
 from common.protocol.messages import Failure, LeanRunReply, LeanRunRequest
 from node.lean.backend import Backend, BackendFull, OutcomeCache, TacticBatch
 from node.lean.requests import Requests
-from tests.node.lean.backends import BACKENDS, worker
+from tests.background import Elsewhere
+from tests.node.lean.backends import BACKENDS
 from tests.node.lean.corpus import corpus
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.lean
 
@@ -38,14 +40,26 @@ PATIENCE = 60.0
 WORKER_FIRST = [name if name == "worker" else pytest.param(name, marks=pytest.mark.slow) for name in BACKENDS]
 
 
+@pytest.fixture(scope="module")
+def started(background):
+    """Gives a backend by its name. Each is started once, in the thread of what tests share."""
+    with contextlib.ExitStack() as stack:
+        yield cache(lambda name: Elsewhere(background, stack.enter_context(background.opened(BACKENDS[name]()))))
+
+
 @pytest.fixture(params=list(BACKENDS))
-async def each_backend(request):
-    async with BACKENDS[request.param]() as backend:
-        yield backend
+def each_backend(request, started):
+    return started(request.param)
 
 
 @pytest.fixture(params=WORKER_FIRST)
-async def backend(request):
+def backend(request, started):
+    return started(request.param)
+
+
+@pytest.fixture(params=WORKER_FIRST)
+async def own_backend(request):
+    """For a test that kills its processes."""
     async with BACKENDS[request.param]() as backend:
         yield backend
 
@@ -155,14 +169,12 @@ OTHERS = [name for name in BACKENDS if name != "worker"]
 
 @pytest.mark.parametrize(("states", "size"), [(8, 30), pytest.param(60, 1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", OTHERS)
-async def test_a_seeded_corpus_has_the_same_outcomes_as_on_workers(name, states, size):
-    async with BACKENDS[name]() as backend, worker() as reference:
-        await compare(backend, reference, seed=3, states=states, size=size)
+async def test_a_seeded_corpus_has_the_same_outcomes_as_on_workers(name, states, size, started):
+    await compare(started(name), started("worker"), seed=3, states=states, size=size)
 
 
 async def compare(backend: Backend, reference: Backend, *, seed: int, states: int, size: int) -> None:
     """Outcomes of a corpus on two backends: the kinds, and every branch."""
-    assert hasattr(reference, "run")
     cases = await corpus(reference, seed, states=states, size=size)
     by_state: dict[tuple[Theorem, tuple[Step, ...]], list[str]] = {}
     for case in cases:
@@ -199,7 +211,8 @@ async def test_a_candidate_that_does_not_parse_is_an_error_though_half_of_it_run
     assert "unknown tactic" in reply.outcomes[0].message or "expected" in reply.outcomes[0].message
 
 
-async def test_neither_a_loop_nor_the_kill_of_a_process_costs_the_neighbours_their_outcomes(backend):
+async def test_neither_a_loop_nor_the_kill_of_a_process_costs_the_neighbours_their_outcomes(own_backend):
+    backend = own_backend
     assert await kinds(backend, TRUE, "trivial") == [PROVED]
     before = cpu_of_children()
     asked = asyncio.create_task(run(backend, TRUE, (), "trivial", FOR_EVER, "skip", "exact 1", timeout=2))
@@ -278,7 +291,8 @@ async def test_a_stopped_backend_leaves_no_process(name):
         await asyncio.sleep(0)
     with pytest.raises(asyncio.CancelledError):
         await looping
-    end = time.monotonic() + PATIENCE
-    while left := [child for child in set(psutil.Process().children(recursive=True)) - before if child.is_running()]:
-        assert time.monotonic() < end, left
-        await asyncio.sleep(0.02)
+
+    def gone() -> bool:
+        return not any(child.is_running() for child in set(psutil.Process().children(recursive=True)) - before)
+
+    await eventually(gone, what="the end of all processes")

@@ -5,8 +5,9 @@ They stand in `cheats/*.lean`.
 A file is one family. A line `--! KIND NAME` begins a section, which reaches to the next one:
 
     --! reference        what must be proved; the sections behind it are submissions against it
-    --! cheat NAME       plain Lean compiles it without error or `sorry` warning, and it must not be accepted
-    --! honest NAME      its twin, the most similar submission that proves the reference: it must be accepted
+    --! pair NAME        a cheat and its honest twin: lines with `- ` are the cheat's, those with `+ ` the twin's, and
+                         both have the others. Plain Lean compiles the cheat without error or `sorry` warning, and it
+                         must not be accepted; the twin, which proves the reference, must be accepted
     --! refused NAME     a cheat that plain Lean refuses or warns of; it must not be accepted either
     --! file MODULE      inside a section: another file of it (a section begins with `Main`, where it does not begin so)
 """
@@ -27,13 +28,17 @@ from node.lean.check.files.sources import SourceFile, from_text, in_order
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.files.verified import file_verifier
 from tests.node.lean.olean.forging import compile_text
 
 pytestmark = pytest.mark.lean
 
 FOLDER = Path(__file__).parent / "cheats"
 
-_MARK = re.compile(r"--! (reference|cheat|honest|refused|file) ?(\S*)\n")
+_SECTION = re.compile(r"^--! (reference|pair|refused) ?(\S*)\n", re.MULTILINE)
+_FILE = re.compile(r"^--! file (\S+)\n", re.MULTILINE)
+_SIDES = {"cheat": re.compile(r"^(\+ .*\n|- )", re.MULTILINE), "honest": re.compile(r"^(- .*\n|\+ )", re.MULTILINE)}
+"""What a pair has that does not belong to its cheat or its twin: lines of the other, and the signs of its own."""
 
 
 @dataclass
@@ -52,30 +57,27 @@ class Reference:
     submissions: list[Submission] = field(default_factory=list)
 
 
-def read() -> list[Reference]:
-    """All families."""
-    return [reference for file in sorted(FOLDER.glob("*.lean")) for reference in parsed(file.stem, file.read_text())]
+def files_of(text: str) -> list[SourceFile]:
+    """The files of a section."""
+    main, *others = _FILE.split(text)
+    modules = [("Main", main)] if main else []
+    return [from_text(body, name, name) for name, body in [*modules, *zip(others[::2], others[1::2], strict=True)]]
 
 
 def parsed(family: str, text: str) -> list[Reference]:
     """One family."""
-    parts = _MARK.split(text)[1:]
     references: list[Reference] = []
-    files: list[SourceFile] = []
+    _, *parts = _SECTION.split(text)
     for kind, name, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
-        if kind == "file":
-            files.append(from_text(body, name, name))
-            continue
-        files = [from_text(body, "Main", "Main")] if body.strip() else []
         if kind == "reference":
-            references.append(Reference(family, files))
-        else:
-            references[-1].submissions.append(Submission(kind, name, files))
+            references.append(Reference(family, files_of(body)))
+            continue
+        sides = {side: sign.sub("", body) for side, sign in _SIDES.items()} if kind == "pair" else {kind: body}
+        references[-1].submissions += [Submission(side, name, files_of(each)) for side, each in sides.items()]
     return references
 
 
 FEWEST = 150
-AT_ONCE = 2
 
 
 async def plain(toolchain: LeanToolchain, files: Sequence[SourceFile], folder: Path) -> str:
@@ -111,7 +113,7 @@ async def outcomes(reference: Reference, verifier: FileVerifier) -> list[tuple[S
     return found
 
 
-FAMILIES = read()
+FAMILIES = [reference for file in sorted(FOLDER.glob("*.lean")) for reference in parsed(file.stem, file.read_text())]
 NAMES = sorted({reference.family for reference in FAMILIES})
 SAMPLE = ("axioms", "definitions", "files", "notation")
 """Of these families the default tests check one cheat each, with its twin; the slow tests check all."""
@@ -119,35 +121,32 @@ ALWAYS = {"reference_axiom_strengthened"}
 """In the sample because its twin rests on an axiom of the reference, which is permitted."""
 
 
-def test_there_are_enough_cheats_and_each_has_its_twin():
-    cheats = 0
-    for reference in FAMILIES:
-        names = [[each.name for each in reference.submissions if each.kind == kind] for kind in ("cheat", "honest")]
-        assert names[0] == names[1], f"{reference.family}: a cheat without its twin"
-        cheats += len(names[0])
-    assert cheats >= FEWEST
+def test_there_are_enough_cheats() -> None:
+    kinds = [each.kind for reference in FAMILIES for each in reference.submissions]
+    assert kinds.count("honest") == kinds.count("cheat") >= FEWEST
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("family", "number"),
-    [*((name, 1) for name in SAMPLE), *(pytest.param(name, 1000, marks=pytest.mark.slow) for name in NAMES)],
+    ("families", "number"),
+    [(SAMPLE, 1), *(pytest.param((name,), 1000, marks=pytest.mark.slow, id=name) for name in NAMES)],
 )
-async def test_no_cheat_is_accepted_and_every_honest_twin_is(family, number):
-    references = [reference for reference in FAMILIES if reference.family == family]
-    names = {each.name for reference in references for each in reference.submissions}
-    taken = sorted(names, key=lambda name: (name not in ALWAYS, zlib.crc32(name.encode())))[:number]
-    verifier = FileVerifier(await LeanToolchain.pocket().confined(), at_once=AT_ONCE, seconds=60, memory_mb=2048)
+async def test_no_cheat_is_accepted_and_every_honest_twin_is(families: Sequence[str], number: int) -> None:
+    """`number`: of cheats of each family."""
     wrong = []
-    try:
-        for whole in references:
-            reference = replace(whole, submissions=[each for each in whole.submissions if each.name in taken])
-            for submission, accepted, reason in await outcomes(reference, verifier) if reference.submissions else ():
-                if accepted is not (submission.kind == "honest"):
-                    what = f"{submission.kind} {submission.name}"
-                    wrong.append(f"{what} is {'accepted' if accepted else f'not accepted: {reason}'}")
-    finally:
-        verifier.close()
+    with file_verifier(await LeanToolchain.pocket().confined()) as verifier:
+        for family in families:
+            references = [reference for reference in FAMILIES if reference.family == family]
+            names = {each.name for reference in references for each in reference.submissions}
+            taken = sorted(names, key=lambda name: (name not in ALWAYS, zlib.crc32(name.encode())))[:number]
+            for whole in references:
+                reference = replace(whole, submissions=[each for each in whole.submissions if each.name in taken])
+                for submission, accepted, reason in (
+                    await outcomes(reference, verifier) if reference.submissions else ()
+                ):
+                    if accepted is not (submission.kind == "honest"):
+                        what = f"{submission.kind} {submission.name} of {family}"
+                        wrong.append(f"{what} is {'accepted' if accepted else f'not accepted: {reason}'}")
     assert not wrong, "\n".join(wrong)
 
 
@@ -175,11 +174,8 @@ async def compared(toolchain: LeanToolchain, reference: str, *submissions: dict[
     handed_in = [
         Submission("", "", [from_text(text, name, name) for name, text in files.items()]) for files in submissions
     ]
-    verifier = FileVerifier(toolchain, at_once=AT_ONCE, seconds=60, memory_mb=2048)
-    try:
+    with file_verifier(toolchain) as verifier:
         return [reason for *_, reason in await outcomes(Reference("", [from_text(reference)], handed_in), verifier)]
-    finally:
-        verifier.close()
 
 
 async def test_a_name_that_two_modules_of_a_library_declare_is_not_the_same(tmp_path):

@@ -1,34 +1,17 @@
 """Compiling one file to one module: commands that fail are reported and removed, the others are compiled."""
 
-import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from node.lean.check.files.report import DeclarationVerdict, FileReport
 from node.lean.check.files.sources import collect
-from node.lean.check.files.verifier import FileVerifier
-from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.files.verified import of_each, together
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(600)]
 
 
 LOOP = "set_option maxRecDepth 10000000 in set_option maxHeartbeats 0 in repeat rw [h]"
-
-
-@pytest.fixture
-def verifier() -> Iterator[FileVerifier]:
-    verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=1024)
-    yield verifier
-    verifier.close()
-
-
-@pytest.fixture
-def impatient() -> Iterator[FileVerifier]:
-    verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=2, memory_mb=1024)
-    yield verifier
-    verifier.close()
 
 
 def named(report: FileReport) -> dict[str, DeclarationVerdict]:
@@ -40,7 +23,7 @@ def accepted(report: FileReport) -> list[str]:
     return [name for name, verdict in named(report).items() if verdict.accepted]
 
 
-async def test_commands_that_fail_are_told_each_and_the_others_stand(verifier: FileVerifier) -> None:
+async def test_commands_that_fail_are_told_each_and_the_others_stand() -> None:
     text = (
         "theorem a : True := trivial\n"
         "theorem b : True := by\n  have : 1 = := rfl\n  trivial\n"  # it breaks off
@@ -55,7 +38,7 @@ async def test_commands_that_fail_are_told_each_and_the_others_stand(verifier: F
         "#guard_msgs (drop all) in example : 1 = 2 := sorry\n"
         "open Nowhere\ntheorem k : True := trivial\n"  # line 31: it may change what others mean
     )
-    found = named(await verifier.verify_text(text))
+    found = named(*await of_each(text))
     reasons = {
         "b:2": "unexpected token ':='",
         "example:6": "unexpected token 'theorem'",
@@ -78,18 +61,16 @@ async def test_commands_that_fail_are_told_each_and_the_others_stand(verifier: F
         assert reason in found[name].reason, (name, found[name])
 
 
-async def test_text_above_the_first_command_is_told_and_what_follows_is_judged_by_itself(
-    verifier: FileVerifier,
-) -> None:
+async def test_text_above_the_first_command_is_told_and_what_follows_is_judged_by_itself() -> None:
     texts = ("lemma z : 1 = 1 := rfl\n", "-- ∀\nlemma z : 1 = 1 := rfl\nlemma y : 1 = 1 := rfl\n")
     rest = "theorem a : 1 = 2 := rfl\ntheorem b : True := trivial\n"
-    for report in await asyncio.gather(*(verifier.verify_text(above + rest) for above in texts)):
+    for report in await of_each(*(above + rest for above in texts)):
         unread, a, b = report.declarations
         assert unread.name.startswith("lemma z") and unread.reason == "unexpected identifier; expected command"
         assert "Not a definitional equality" in a.reason and b.accepted
 
 
-async def test_endless_commands_are_left_out_and_their_neighbours_are_not(impatient: FileVerifier) -> None:
+async def test_endless_commands_are_left_out_and_their_neighbours_are_not() -> None:
     text = (
         "theorem a : True := trivial\n"
         f"theorem endless (f : Nat → Nat) (h : ∀ x, f x = f (x + 1)) : f 0 = 1 := by\n  {LOOP}\n"
@@ -99,7 +80,7 @@ async def test_endless_commands_are_left_out_and_their_neighbours_are_not(impati
         'syntax "spin!" : term\nmacro_rules | `(spin!) => `(spin! + 1)\n'
         "theorem m : spin! = 1 := rfl\ntheorem b : True := trivial\n"
     )
-    report, blamed = await asyncio.gather(impatient.verify_text(text), impatient.verify_text(macro))
+    report, blamed = await of_each(text, macro, seconds=2)
     assert accepted(report) == ["a:1", "b:4"]
     assert "it exceeded a limit: not done after" in named(report)["endless:2"].reason
     # A macro that does not end is blamed on what uses it.
@@ -124,16 +105,13 @@ OVERFLOW = "partial def f (n : Nat) : Nat := f (n + 1) + 1\n#eval f 0\n"
 async def test_a_command_that_uses_too_much_is_left_out_and_the_rest_stands(
     hungry: str, memory_mb: int, told: str
 ) -> None:
-    verifier = FileVerifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=memory_mb)
-    try:
-        report = await verifier.verify_text(f"theorem a : True := trivial\n{hungry}theorem b : 1 + 1 = 2 := rfl\n")
-    finally:
-        verifier.close()
+    text = f"theorem a : True := trivial\n{hungry}theorem b : 1 + 1 = 2 := rfl\n"
+    (report,) = await of_each(text, memory_mb=memory_mb)
     assert {each.name for each in report.declarations if each.accepted} >= {"a", "b"}
     assert [told in each.reason for each in report.declarations if each.reason] == [True]
 
 
-async def test_a_missing_import_and_a_circle_stop_their_own_files(verifier: FileVerifier, tmp_path: Path) -> None:
+async def test_a_missing_import_and_a_circle_stop_their_own_files(tmp_path: Path) -> None:
     theorem = "theorem t : True := trivial\n"
     for name, text in (
         ("A", "import B\n"),
@@ -144,7 +122,7 @@ async def test_a_missing_import_and_a_circle_stop_their_own_files(verifier: File
     ):
         (tmp_path / f"{name}.lean").write_text(text + ("" if name == "E" else theorem))
     (group,) = collect([tmp_path])
-    problems = {Path(each.report.file).stem: each.report.problem async for each in verifier.verify(group)}
+    problems = {Path(each.file).stem: each.problem for each in await together(sources=group)}
     assert [name for name, problem in problems.items() if not problem] == ["C", "E"]
     assert "circular imports" in problems["A"] + problems["B"]
     assert "unknown module prefix 'Missing'" in problems["D"]

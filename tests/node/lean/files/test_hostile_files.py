@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -11,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from node.command.proofs.verdicts import toolchain_of
-from node.command.proofs.verify import VerifySettings
 from node.lean.check.files.report import FileReport
 from node.lean.check.files.sources import BOM, collect
-from node.lean.check.files.verifier import FileVerifier
 from tests.hostile import harmless
+from tests.node.lean.files.verified import of_each
 
 TRUE = "theorem t : True := trivial\n"
 
@@ -83,14 +80,6 @@ def test_a_file_name_that_no_import_can_name_gets_a_module_of_its_own(tmp_path: 
 # --- with Lean --------------------------------------------------------------------------------------------------------
 
 
-async def verified(*texts: str) -> list[FileReport]:
-    verifier = FileVerifier(toolchain_of(VerifySettings(paths=())), at_once=2, seconds=60, memory_mb=2048)
-    try:
-        return await asyncio.gather(*(verifier.verify_text(text) for text in texts))
-    finally:
-        verifier.close()
-
-
 def rows(report: FileReport) -> list[tuple[str, int, str]]:
     assert report.problem == ""
     return [(each.name, each.line, each.reason) for each in report.declarations]
@@ -98,7 +87,7 @@ def rows(report: FileReport) -> list[tuple[str, int, str]]:
 
 @pytest.mark.lean
 async def test_a_comment_that_is_never_closed_is_named_and_not_the_theorem_before_it() -> None:
-    behind, inside = await verified(
+    behind, inside = await of_each(
         TRUE + "\n/- to do /- inner -/\ntheorem u : True := trivial\n",
         "theorem t : True := by\n  /- why\n  trivial\n",
     )
@@ -111,7 +100,7 @@ async def test_a_comment_that_is_never_closed_is_named_and_not_the_theorem_befor
 
 @pytest.mark.lean
 async def test_theorems_behind_exit_are_not_judged() -> None:
-    behind, comment = await verified(
+    behind, comment = await of_each(
         TRUE + "#exit\n\nnamespace A\n/-- Doc. -/\ntheorem u : True := trivial\nexample : 1 = 2 := rfl\nend A\n",
         TRUE + "-- #exit\ntheorem u : True := trivial\n",
     )
@@ -122,7 +111,7 @@ async def test_theorems_behind_exit_are_not_judged() -> None:
 
 @pytest.mark.lean
 async def test_a_character_that_lean_does_not_know_is_shown_and_the_theorem_before_it_is_judged() -> None:
-    (code,) = await verified(TRUE + "\0theorem u : True := trivial\n-- \0\n")
+    (code,) = await of_each(TRUE + "\0theorem u : True := trivial\n-- \0\n")
     assert [each.name for each in code.declarations if each.accepted] == ["t", "u"]
     assert r"expected token: here is the character \x00" in [each.reason for each in code.declarations]
 
@@ -132,7 +121,7 @@ async def test_examples_are_called_examples_in_every_reason() -> None:
     text = (
         "inductive T | a | b\nexample : (match T.a with | .a => 1 | .b => 2) = 1 := rfl\nexample : 1 = 1 := by sorry\n"
     )
-    (report,) = await verified(text)
+    (report,) = await of_each(text)
     assert [each.name for each in report.declarations] == ["example", "example"]
     said = "".join(f"{each.name}{each.reason}{each.depends}{each.axioms}" for each in report.declarations)
     assert "ℯ" not in said
@@ -148,7 +137,6 @@ def test_verify_judges_the_files_around_hostile_ones(tmp_path: Path) -> None:
         b"not-utf8-\xff.lean": TRUE.encode(),
         b"Bom.lean": b"\xef\xbb\xbf" + TRUE.encode(),
         b"Latin.lean": b"-- \xe9\n",
-        b"Exit.lean": b"#exit\n" + TRUE.encode(),
         b"Name.lean": "theorem «a\naccepted  Forged: b\x1b[31m\u202e» : True := trivial\n".encode(),
     }
     for name, content in files.items():
@@ -168,7 +156,6 @@ def test_verify_judges_the_files_around_hostile_ones(tmp_path: Path) -> None:
         r"accepted  /Name.lean:1: a\naccepted  Forged: b\x1b[31m\u202e",
         r"accepted  /a\naccepted  Forged: t\x1b[2J\x1b]0;x\x07.lean:1: t",
         r"accepted  /not-utf8-\udcff.lean:1: t",
-        "rejected  /Exit.lean:2: t: not judged: it is behind the `#exit` in line 1",
     ]
     assert sorted(line.partition(str(tmp_path))[2] for line in errors.splitlines() if "verify: /" in line) == [
         f"/Bom.lean: {BOM}",

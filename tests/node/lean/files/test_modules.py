@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from node.lean.check.files.report import FileReport
-from node.lean.check.files.sources import from_text
-from node.lean.check.files.verifier import FileVerifier
 from node.lean.check.olean.module import PARTS, part
 from node.lean.check.second.calling import SecondKernel
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.files.verified import file_verifier, modules, reasons, together, verdicts
 from tests.node.lean.olean.forging import compile_text
 from tests.node.lean.olean.judges import File, Forge, accepted, in_batch, judged, last_part
 from tests.node.lean.olean.mutations import HONEST, TRUE, faults, mutate
@@ -49,23 +49,6 @@ public theorem uses (n : Nat) : ∃ k, k = n + 3 := ⟨mine n, mine_eq n⟩
 """
 
 
-async def report(*texts: str) -> list[FileReport]:
-    """The reports on files A, B, ..., which may import each other."""
-    verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=20, memory_mb=1024)
-    try:
-        sources = [from_text(text, name, name) for name, text in zip("ABCDEF", texts, strict=False)]
-        async with aclosing(verifier.verify(sources)) as results:
-            return [each.report async for each in results]
-    finally:
-        verifier.close()
-
-
-def reasons(reports: Sequence[FileReport]) -> dict[str, str]:
-    """Why each theorem is rejected; empty for those that are accepted."""
-    assert not any(each.problem for each in reports), [each.problem for each in reports]
-    return {each.name: each.reason for report in reports for each in report.declarations}
-
-
 async def test_ordinary_modules_and_files_that_import_them_are_accepted() -> None:
     # Without `import all`, a module does not see private names or hidden bodies; other files see both.
     imports = "module\npublic import A\npublic theorem b : next 1 = 2 := rfl\ntheorem c : 1 < hidden 1 := hidden_lt 1\n"
@@ -73,136 +56,77 @@ async def test_ordinary_modules_and_files_that_import_them_are_accepted() -> Non
         "module\nimport all A\ntheorem d (n : Nat) : mine n = n + 3 := mine_eq n\ntheorem e : hidden 1 = 3 := rfl\n"
     )
     plain = "import A\nimport B\ntheorem f : hidden 1 = 3 := rfl\ntheorem g : next 1 = 2 := b\n"
-    found = reasons(await report(ORDINARY, imports, all_of_it, plain))
+    unseen = "module\nimport A\ntheorem h : hidden 1 = 3 := rfl\ntheorem i (n : Nat) : mine n = n + 3 := mine_eq n\n"
+    found = reasons(await together(ORDINARY, imports, all_of_it, plain, unseen))
+    assert "definitional" in found.pop("h") and "mine" in found.pop("i")
     assert {"next_lt", "mine_eq", "hidden_lt", "closed", "example", "not_public", "uses"} <= found.keys()
     assert {*"bcdefg"} <= found.keys()
     assert {name: reason for name, reason in found.items() if reason} == {}
 
 
-async def test_what_a_module_hides_from_another_one_is_not_there() -> None:
-    hidden = "module\nimport A\ntheorem a : hidden 1 = 3 := rfl\ntheorem b (n : Nat) : mine n = n + 3 := mine_eq n\n"
-    found = reasons(await report(ORDINARY, hidden))
-    assert "definitional" in found["a"] and "mine" in found["b"]
+# --- cheats in the text, each beside its honest twin ------------------------------------------------------------------
+
+HIDING = (
+    # A
+    """\
+module
+private theorem p : 1 = 2 := sorry
+public theorem bad_theorem : 1 = 2 := p
+axiom a : 1 = 2
+public theorem bad_axiom : 1 = 2 := a
+public class C where
+  out : 1 = 2
+private instance : C := ⟨sorry⟩
+public theorem bad_instance : 1 = 2 := C.out
+public def wrong : {n : Nat // n = n + 1} := sorry
+private theorem h : 1 = 1 := rfl
+public theorem good_theorem : 1 = 1 := h
+public class D where
+  out : 1 = 1
+private instance : D := ⟨rfl⟩
+public theorem good_instance : 1 = 1 := D.out
+public def right : {n : Nat // n = n + 0} := ⟨3, rfl⟩
+""",
+    # B, C, D, E
+    "module\nimport A\npublic theorem bad_import : 1 = 2 := bad_axiom\n"
+    "public theorem good_import : 1 = 1 := good_theorem\n",
+    "module\npublic import A\npublic theorem bad_body : wrong.1 = wrong.1 + 1 := wrong.2\n"
+    "public theorem good_body : right.1 = right.1 + 0 := right.2\n",
+    "module\nimport all A\npublic theorem bad_private : 1 = 2 := a\npublic theorem good_private : 1 = 1 := h\n",
+    "import B\ntheorem bad_above : 1 = 2 := bad_import\ntheorem good_above : 1 = 1 := good_import\n",
+    # F, G
+    'module\npublic meta section\nmacro "easy" : tactic => `(tactic| exact sorry)\n'
+    'macro "honest" : tactic => `(tactic| exact rfl)\n',
+    "module\nmeta import F\npublic theorem bad_macro : 1 = 2 := by easy\n"
+    "public theorem good_macro : 1 = 1 := by honest\n",
+)
+"""Theorems named `bad` rest on what a module hides: a private theorem, an axiom in a private section, a private
+instance, the axiom of an imported module, the body of a definition that is not exposed, a private axiom behind
+`import all`, an axiom two modules below a plain file, a macro of a module imported for its code."""
+BY_SORRY = {"bad_theorem", "bad_instance", "bad_body", "bad_macro"}
+BY_AXIOM_BELOW = {"bad_axiom", "bad_import", "bad_private", "bad_above"}
 
 
-# --- cheats in the text, each with its honest twin --------------------------------------------------------------------
+async def test_what_a_module_hides_is_found_and_its_honest_twin_accepted() -> None:
+    found = reasons(await together(*HIDING))
+    assert {name for name in found if name.startswith("bad")} == BY_SORRY | BY_AXIOM_BELOW
+    assert all("sorry" in found[name] for name in BY_SORRY) and all("axiom" in found[name] for name in BY_AXIOM_BELOW)
+    good = {name: reason for name, reason in found.items() if name.startswith("good")}
+    assert good == {name.replace("bad", "good"): "" for name in (BY_SORRY | BY_AXIOM_BELOW) - {"bad_axiom"}}
 
 
-@dataclass(frozen=True)
-class Cheat:
-    """Files of which none may prove `bad`, and the same with an honest `good`."""
-
-    files: tuple[str, ...]
-    twin: tuple[str, ...]
-    told: str
-    """Part of the reason."""
-
-
-CHEATS = {
-    "sorry in a private theorem": Cheat(
-        ("module\nprivate theorem p : 1 = 2 := sorry\npublic theorem bad : 1 = 2 := p\n",),
-        ("module\nprivate theorem p : 1 = 1 := rfl\npublic theorem good : 1 = 1 := p\n",),
-        "sorry",
-    ),
-    "an axiom in a private section": Cheat(
-        ("module\naxiom p : 1 = 2\npublic theorem bad : 1 = 2 := p\n",),
-        ("module\ntheorem p : 2 = 2 := rfl\npublic theorem good : 2 = 2 := p\n",),
-        "axiom",
-    ),
-    "an axiom of another module that is not exposed": Cheat(
-        (
-            "module\nprivate axiom p : 1 = 2\npublic theorem q : 1 = 2 := p\n",
-            "module\nimport A\npublic theorem bad : 1 = 2 := q\n",
-        ),
-        (
-            "module\nprivate theorem p : 1 = 1 := rfl\npublic theorem q : 1 = 1 := p\n",
-            "module\nimport A\npublic theorem good : 1 = 1 := q\n",
-        ),
-        "axiom",
-    ),
-    "an axiom two modules below, and a plain file above": Cheat(
-        (
-            "module\nprivate axiom p : 1 = 2\npublic theorem q : 1 = 2 := p\n",
-            "module\nimport A\npublic theorem r : 1 = 2 := q\n",
-            "import B\ntheorem bad : 1 = 2 := r\n",
-        ),
-        (
-            "module\nprivate theorem p : 1 = 1 := rfl\npublic theorem q : 1 = 1 := p\n",
-            "module\nimport A\npublic theorem r : 1 = 1 := q\n",
-            "import B\ntheorem good : 1 = 1 := r\n",
-        ),
-        "axiom",
-    ),
-    "sorry in the body of a definition that is not exposed": Cheat(
-        (
-            "module\npublic def p : {n : Nat // n = n + 1} := sorry\n",
-            "module\npublic import A\npublic theorem bad : p.1 = p.1 + 1 := p.2\n",
-        ),
-        (
-            "module\npublic def p : {n : Nat // n = n + 0} := ⟨3, rfl⟩\n",
-            "module\npublic import A\npublic theorem good : p.1 = p.1 + 0 := p.2\n",
-        ),
-        "sorry",
-    ),
-    "a macro of a module imported for its code": Cheat(
-        (
-            'module\npublic meta section\nmacro "easy" : tactic => `(tactic| exact sorry)\n',
-            "module\nmeta import A\npublic theorem bad : 1 = 2 := by easy\n",
-        ),
-        (
-            'module\npublic meta section\nmacro "easy" : tactic => `(tactic| exact rfl)\n',
-            "module\nmeta import A\npublic theorem good : 1 = 1 := by easy\n",
-        ),
-        "sorry",
-    ),
-    "a private axiom behind import all": Cheat(
-        ("module\nprivate axiom p : 1 = 2\n", "module\nimport all A\npublic theorem bad : 1 = 2 := p\n"),
-        ("module\nprivate theorem p : 1 = 1 := rfl\n", "module\nimport all A\npublic theorem good : 1 = 1 := p\n"),
-        "axiom",
-    ),
-    "a private instance with sorry in it": Cheat(
-        (
-            "module\npublic class C where\n  out : 1 = 2\n"
-            "private instance : C := ⟨sorry⟩\npublic theorem bad : 1 = 2 := C.out\n",
-        ),
-        (
-            "module\npublic class C where\n  out : 1 = 1\n"
-            "private instance : C := ⟨rfl⟩\npublic theorem good : 1 = 1 := C.out\n",
-        ),
-        "sorry",
-    ),
-}
-
-
-QUICK = (
-    "sorry in a private theorem",
-    "an axiom of another module that is not exposed",
-    "a macro of a module imported for its code",
-    "a private axiom behind import all",
+REDEFINED = (
+    'local notation "two" => 3\n',
+    'section\nnotation "two" => 3\nend\nnotation "two" => 3\n',
+    "def two : Nat := 3\n",
 )
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CHEATS]
-)
-async def test_what_a_module_hides_is_found_and_its_honest_twin_accepted(name: str) -> None:
-    cheat = CHEATS[name]
-    assert cheat.told in reasons(await report(*cheat.files))["bad"]
-    assert reasons(await report(*cheat.twin))["good"] == ""
-
-
-REDEFINED = {
-    "a private notation": 'local notation "two" => 3\n',
-    "a notation in a private section": 'section\nnotation "two" => 3\nend\nnotation "two" => 3\n',
-    "a private definition": "def two : Nat := 3\n",
-}
-
-
-@pytest.mark.parametrize("name", REDEFINED)
-async def test_a_statement_with_a_private_redefinition_tells_what_it_depends_on(name: str) -> None:
-    (told,) = await report(f"module\n{REDEFINED[name]}theorem t : 3 = two := rfl\ntheorem u : 3 = 3 := rfl\n")
-    depends = {each.name: [item.line for item in each.depends] for each in told.declarations}
-    assert depends["t"] and not depends["u"], told.declarations
+async def test_a_statement_with_a_private_redefinition_tells_what_it_depends_on() -> None:
+    texts = [f"module\n{text}theorem t : 3 = two := rfl\ntheorem u : 3 = 3 := rfl\n" for text in REDEFINED]
+    for told in await together(*texts):
+        depends = {name: [item.line for item in each.depends] for name, each in verdicts([told]).items()}
+        assert depends["t"] and not depends["u"], told.declarations
 
 
 REFERENCE = "module\npublic def Goal (n : Nat) : Prop := 2 ≤ n\npublic theorem t : Goal 3 := sorry\n"
@@ -227,16 +151,9 @@ SUBMISSIONS = {
 
 async def compared(submissions: Sequence[Sequence[str]], reference: Sequence[str]) -> list[list[str]]:
     """Why the theorems of a reference are not proved, for each submission. Files are called A, B, ..."""
-    verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=20, memory_mb=1024)
-    try:
-        files = [
-            [from_text(text, name, name) for name, text in zip("ABC", texts, strict=False)]
-            for texts in (*submissions, reference)
-        ]
-        async with aclosing(verifier.compare_many(files[:-1], files[-1])) as found:
-            return [[each.reason for each in verdicts] async for _, verdicts, _ in found]
-    finally:
-        verifier.close()
+    with file_verifier() as verifier:
+        async with aclosing(verifier.compare_many([*map(modules, submissions)], modules(reference))) as found:
+            return [[each.reason for each in told] async for _, told, _ in found]
 
 
 async def test_a_submission_is_compared_with_its_reference_also_where_a_module_hides_a_body() -> None:
@@ -247,18 +164,16 @@ async def test_a_submission_is_compared_with_its_reference_also_where_a_module_h
 
 async def test_a_private_type_does_not_stand_for_a_public_one_of_the_same_form() -> None:
     # If it did, one type could stand for two: `A.T = B.T` would be `T = T`.
-    one = "module\ninductive T where | a\n"
-    reference = ["module\ninductive T where | a\ntheorem s : T = T := rfl\n"]
-    assert await compared([[one + "theorem s : T = T := rfl\n"]], reference) == [[""]]
-    public = one.replace("inductive", "public inductive") + "public theorem s : T = T := rfl\n"
-    ((reason,),) = await compared([[public]], reference)
-    assert "stands where the reference has" in reason
+    private = "module\ninductive T where | a\ntheorem s : T = T := rfl\n"
+    public = private.replace("inductive", "public inductive").replace("theorem", "public theorem")
+    (same,), (reason,) = await compared([[private], [public]], [private])
+    assert same == "" and "stands where the reference has" in reason
 
 
 # --- forged parts -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [16, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [6, pytest.param(2000, marks=pytest.mark.slow)])
 async def test_of_changed_last_parts_nothing_is_accepted_but_what_the_text_proves(number: int) -> None:
     for first in range(0, number, 60):
         seeds = range(first, min(first + 60, number))
@@ -372,33 +287,32 @@ USING = (
 )
 
 
-async def over(folder: Path, text: str, second: SecondKernel | None = None) -> FileReport:
-    """The report on a text that may import the modules in a folder."""
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The compiled module."""
+    return asyncio.run(compile_text(BUILT, tmp_path_factory.mktemp("built"), "Built"))
+
+
+def over(folder: Path) -> LeanToolchain:
+    """A Lean that finds the modules in a folder."""
     pocket = LeanToolchain.pocket()
-    toolchain = replace(pocket, environment=pocket.with_modules([folder]))
-    verifier = FileVerifier(toolchain, at_once=1, seconds=20, memory_mb=1024, second=second)
-    try:
-        return await verifier.verify_text(text)
-    finally:
-        verifier.close()
+    return replace(pocket, environment=pocket.with_modules([folder]))
 
 
-@pytest.mark.parametrize("start", ["", "module\n"])
-async def test_axioms_that_a_built_module_hides_are_found(start: str, tmp_path: Path) -> None:
-    await compile_text(BUILT, tmp_path, "Built")
-    found = {each.name: each for each in (await over(tmp_path, start + USING)).declarations}
-    assert found["a"].accepted and found["b"].accepted
-    assert "_private.Built.0.wrong" in found["bad"].reason
+async def test_axioms_that_a_built_module_hides_are_found(built: Path) -> None:
+    for report in await together(USING, "module\n" + USING, toolchain=over(built.parent)):
+        found = verdicts([report])
+        assert found["a"].accepted and found["b"].accepted
+        assert "_private.Built.0.wrong" in found["bad"].reason
 
 
 @pytest.mark.slow
-async def test_the_second_kernel_reads_the_last_parts_of_built_modules(tmp_path: Path) -> None:
-    await compile_text(BUILT, tmp_path, "Built")
-    pocket = LeanToolchain.pocket()
-    second = SecondKernel(pocket)
-    second.may_read(tmp_path)
+async def test_the_second_kernel_reads_the_last_parts_of_built_modules(built: Path) -> None:
+    second = SecondKernel(LeanToolchain.pocket())
+    second.may_read(built.parent)
     try:
-        report = await over(tmp_path, "module\n" + USING, second)
+        with file_verifier(over(built.parent), second=second) as verifier:
+            report = await verifier.verify_text("module\n" + USING)
     finally:
         await second.close()
     assert report.rechecked == "kernel and a second kernel"
@@ -406,13 +320,14 @@ async def test_the_second_kernel_reads_the_last_parts_of_built_modules(tmp_path:
 
 
 @pytest.mark.parametrize("suffix", PARTS)
-async def test_a_built_module_without_one_of_its_parts_is_told(suffix: str, tmp_path: Path) -> None:
-    olean = await compile_text(BUILT, tmp_path, "Built")
-    part(olean, suffix).unlink()
-    problem = (await over(tmp_path, USING)).problem
-    assert f"Built.olean{suffix}" in problem and "lake build" in problem
+async def test_a_built_module_without_one_of_its_parts_is_told(suffix: str, built: Path, tmp_path: Path) -> None:
+    for file in built.parent.glob("Built.olean*"):
+        shutil.copy(file, tmp_path)
+    part(tmp_path / built.name, suffix).unlink()
+    (report,) = await together(USING, toolchain=over(tmp_path))
+    assert f"Built.olean{suffix}" in report.problem and "lake build" in report.problem
 
 
 async def test_a_module_that_imports_a_file_that_is_none_says_what_to_do() -> None:
-    (_, importing) = await report("theorem a : 1 = 1 := rfl\n", "module\nimport A\ntheorem b : 1 = 1 := a\n")
+    (_, importing) = await together("theorem a : 1 = 1 := rfl\n", "module\nimport A\ntheorem b : 1 = 1 := a\n")
     assert "non-`module`" in importing.problem and "remove `module`" in importing.problem

@@ -8,8 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from common.lean import NO_CONTEXT, Place, Theorem
 from node.lean.check.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files
-from node.lean.check.files.verifier import FileVerifier
-from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.files.verified import reasons, together
 
 
 def files_of(proofs: Sequence[tuple[Theorem, str]], header: str = "") -> ProofsFiles:
@@ -83,15 +82,9 @@ DIFFICULT = [
 @pytest.mark.lean
 async def test_lean_accepts_the_proofs_of_difficult_statements():
     proofs = files_of(DIFFICULT)
-    verifier = FileVerifier(LeanToolchain.pocket(), at_once=1, seconds=120, memory_mb=4096)
-    try:
-        reports = [await verifier.verify_text(text) for text in proofs.texts]
-    finally:
-        verifier.close()
-    assert [report.problem for report in reports] == [""] * len(reports)
-    verdicts = [(each.name, each.reason) for report in reports for each in report.declarations]
-    assert [verdict for verdict in verdicts if verdict[1]] == []
-    assert len(verdicts) == len(DIFFICULT) == proofs.proofs
+    reports = await together(*proofs.texts)
+    found = reasons(reports)
+    assert set(found.values()) == {""} and len(found) == len(DIFFICULT) == proofs.proofs
     assert len(reports) == 6  # the notations, the namespace and the dotted name have their own
-    shown = {name.rpartition(".")[2] for name, _ in verdicts}
+    shown = {name.rpartition(".")[2] for name in found}
     assert {"trans_1", "id", "Nat_add_comm", "plus1", "twice_two", "ünï_λ₁", "λ", "定理²"} <= shown

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
-from contextlib import aclosing
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from node.lean.check.files.clean import bare, cleaned
-from node.lean.check.files.report import DeclarationVerdict, FileReport
-from node.lean.check.files.sources import from_text
-from node.lean.check.files.verifier import FileVerifier
+from node.lean.check.files.report import DeclarationVerdict
+from node.lean.check.files.sources import collect, from_text
 from node.lean.snippets.judge import FileJudge
 from node.lean.snippets.snippet import Snippet
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.files.verified import of_each, together
 
 TRUE_BOOL = "instance : CoeSort Bool Prop := ⟨fun _ => True⟩"
 
@@ -45,14 +43,6 @@ def of_kind(*kinds: str) -> list[Given]:
     return [each for each in GIVEN if each.kind in kinds]
 
 
-async def reports(texts: Sequence[str]) -> list[FileReport]:
-    verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=2048)
-    try:
-        return await asyncio.gather(*map(verifier.verify_text, texts))
-    finally:
-        verifier.close()
-
-
 def is_bad(verdict: DeclarationVerdict) -> bool:
     return verdict.name.rpartition(".")[2].startswith("bad") or verdict.name == "example"
 
@@ -61,7 +51,7 @@ def is_bad(verdict: DeclarationVerdict) -> bool:
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
 async def test_what_a_text_does_not_say_is_rejected_or_named_and_honest_theorems_beside_it_are_not(every: int) -> None:
     attacks = of_kind("attack")[::every]
-    for attack, report in zip(attacks, await reports([each.text for each in attacks]), strict=True):
+    for attack, report in zip(attacks, await of_each(*(each.text for each in attacks)), strict=True):
         shown = (attack.name, report)
         assert not report.problem, shown
         bad = [each for each in report.declarations if is_bad(each)]
@@ -79,7 +69,7 @@ async def test_what_a_text_does_not_say_is_rejected_or_named_and_honest_theorems
 async def test_theorems_that_use_nothing_of_their_file_rest_on_nothing(every: int) -> None:
     texts = [each.text for each in of_kind("honest")[::every]]
     texts.append("def one := 1\ntheorem t : 1 = 1 :=\n  rfl\n\nexample : 2 = 2 := rfl\n".replace("\n", "\r\n"))
-    for text, report in zip(texts, await reports(texts), strict=True):
+    for text, report in zip(texts, await of_each(*texts), strict=True):
         assert len(report.declarations) == text.count("theorem ") + text.count("example :"), (text, report)
         assert all(each.accepted and not each.depends for each in report.declarations), (text, report)
 
@@ -102,12 +92,7 @@ async def test_an_imported_file_changes_no_statement_silently() -> None:
         from_text(f"{TRUE_BOOL}\ndef A.x := 1\n", "A", "A"),
         from_text("import A\nopen A\ntheorem bad : false := trivial\ntheorem ok : 1 = 1 := rfl\n", "Main", "Main"),
     ]
-    verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=2048)
-    try:
-        async with aclosing(verifier.verify(files)) as judged:
-            *_, last = [each.report.declarations async for each in judged]
-    finally:
-        verifier.close()
+    last = (await together(sources=files))[-1].declarations
     assert [(each.accepted, [item.name for item in each.depends]) for each in last] == [
         (True, ["the import of A"]),
         (True, []),
@@ -116,8 +101,8 @@ async def test_an_imported_file_changes_no_statement_silently() -> None:
 
 @pytest.mark.lean
 async def test_examples_behind_one_with_code_are_compared_with_their_own_text() -> None:
-    (report,) = await reports(
-        ["example : 2 + 2 = 4 := by native_decide\nexample : 1 = 1 := rfl\nexample : 2 = 2 := rfl\n"]
+    (report,) = await of_each(
+        "example : 2 + 2 = 4 := by native_decide\nexample : 1 = 1 := rfl\nexample : 2 = 2 := rfl\n"
     )
     assert [each.accepted for each in report.declarations] == [False, True, True]
 
@@ -141,8 +126,6 @@ def test_the_bare_text_keeps_statements_and_where_they_stand() -> None:
 
 
 def test_a_carriage_return_alone_stays_in_the_text(tmp_path: Path) -> None:
-    from node.lean.check.files.sources import collect
-
     (tmp_path / "X.lean").write_bytes(b"-- a\rb\r\ntheorem t : True := trivial\r\n")
     ((source,),) = collect([tmp_path])
     assert source.text == "-- a\rb\ntheorem t : True := trivial\n"

@@ -4,12 +4,13 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+import pytest_asyncio
 
 from common.lean import MOST_CHARACTERS
 from node.lean.gaps.finder import DATA, NO_GOAL, ON_DATA, GapFinder
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
-pytestmark = pytest.mark.lean
+pytestmark = [pytest.mark.lean, pytest.mark.asyncio(loop_scope="module")]
 
 FILE = """\
 namespace Foo
@@ -55,7 +56,7 @@ theorem last (n : Nat) : n = n := by
   | succ n => sorry"""
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def find():
     finder = GapFinder(LeanToolchain.pocket())
     yield finder.find

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from node.lean.check.olean.declarations import groups, uses
 from node.lean.check.olean.module import Kind, Module
 from node.lean.check.olean.region import BadOlean, Region
 from node.lean.check.olean.terms import Tag, Terms, show
+from node.lean.check.verify.judge import UnreadableModule, dependent_proofs
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.forging import OBJECTS, SIZE, SOURCE, TAG, Change, Forgery, compile_text, opened
 
@@ -297,6 +299,9 @@ def test_whatever_byte_is_changed_the_reader_reads_or_refuses(olean, tmp_path, c
         try:
             with opened(path) as module:
                 assert module.places is not None
+                used = uses(module, module.reader.terms)
+                with suppress(UnreadableModule):
+                    dependent_proofs(used, ["Tree", "Pair", "Even"])
         except BadOlean:
             refusals += 1
     assert changes // 4 < refusals < changes

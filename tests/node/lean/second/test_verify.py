@@ -7,21 +7,17 @@ from typing import Any
 import pytest
 
 from node.lean.check.files.report import FileReport
-from node.lean.check.files.verifier import FileVerifier
 from node.lean.check.second.calling import SecondKernel, SecondOpinion
-from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.files.test_proofs_text import files_of
+from tests.node.lean.files.verified import file_verifier
 from tests.node.lean.verify.recorded import honest
 
 pytestmark = pytest.mark.lean
 
 
 async def verified(texts: list[str], second: SecondKernel) -> list[FileReport]:
-    verifier = FileVerifier(LeanToolchain.pocket(), at_once=1, seconds=300, memory_mb=4096, second=second)
-    try:
+    with file_verifier(seconds=300, memory_mb=4096, second=second) as verifier:
         return [await verifier.verify_text(text) for text in texts]
-    finally:
-        verifier.close()
 
 
 @pytest.mark.timeout(900)

@@ -1,11 +1,23 @@
-"""Goals as real Lean prints them: splitting, metavariables, independent branches."""
+"""Goals as real Lean prints them: splitting, metavariables, independent branches; and goals as JSON."""
 
 import json
 import subprocess
 
+import msgspec
 import pytest
 
-from node.lean.text.goals import factorise, goal_tag, metavariables, normalise, split_goals
+from node.bank.bank import load_transitions
+from node.lean.text.goals import (
+    factorise,
+    from_state,
+    from_text,
+    goal_tag,
+    metavariables,
+    normalise,
+    split_goals,
+    state_text,
+    to_text,
+)
 from node.lean.toolchain.pocket import build
 
 EXAMPLES = {
@@ -100,3 +112,20 @@ def test_metavariables(text, names):
 def test_equal_states_print_equally_whatever_lean_called_their_metavariables():
     assert normalise("⊢ ?inl.w = ?b.w✝ + ?inl.w") == normalise("⊢ ?m.81 = ?w + ?m.81") == "⊢ ?m.1 = ?m.2 + ?m.1"
     assert normalise("⊢ ?m.12.fst = ?u.3") == "⊢ ?m.1.fst = ?m.2"
+
+
+def test_json_has_the_documented_keys_and_no_others():
+    goal = from_text("n : Nat\nm : Nat := n + 1\n⊢ m = n + 1")
+    assert msgspec.json.decode(msgspec.json.encode(goal)) == {
+        "type": "m = n + 1",
+        "hypotheses": [{"type": "Nat", "user_name": "n"}, {"type": "Nat", "user_name": "m", "value": "n + 1"}],
+    }
+
+
+def test_states_of_the_bank_survive_the_way_through_json():
+    states = sorted({transition.state for transition in load_transitions()})[::20]
+    assert len(states) > 500
+    for state in states:
+        goals = from_state(state)
+        assert len(goals) == len(split_goals(state))
+        assert state_text([to_text(goal) for goal in goals]) == state

@@ -1,8 +1,13 @@
-"""Scanning text for comments, strings and brackets, as Lean's lexer reads them."""
+"""Scanning text for comments, strings, brackets and `sorry`, as Lean's lexer reads them."""
 
+import re
+
+import pytest
 from hypothesis import given, seed, settings, strategies as st
 
+from node.lean.gaps.gap import position
 from node.lean.text.lexing import blanked, lex, mentions, uncommented
+from node.lean.worker.process import Position
 
 CLOSED = [
     "exact ⟨h.1, (f x)⟩",
@@ -58,3 +63,22 @@ def test_of_any_text_everything_stays_at_its_place_and_a_closed_one_closes_nothi
         assert (lexed.code, lexed.bare) == (blanked(text), uncommented(text))
         assert lex(f"({text}\n)").problem == ""
         assert lex(f"{text}\n)").problem and lex(f"({text}\n").problem
+
+
+NO_GAP = r"""-- sorry ¦ /- sorry /- sorry -/ sorry -/ ¦ /-- sorry -/ ¦ "sorry" ¦ "\" sorry" ¦ sorryAx ¦ sorry' ¦ sorry!
+h.sorry ¦ sorry.foo ¦ not_sorry ¦ «sorry» ¦ «no sorry here» ¦ sorry₁"""
+
+
+def test_what_only_looks_like_a_gap_is_none():
+    for text in re.split(r" ¦ |\n", NO_GAP):
+        assert mentions(text) == [], text
+
+
+@pytest.mark.parametrize("text", ["constructor <;> sorry", "all_goals sorry", "any_goals (sorry)", "repeat sorry"])
+def test_a_gap_that_may_run_more_than_once_says_so(text):
+    assert mentions(text)[0].many and not mentions(f"{text}; sorry")[1].many
+
+
+def test_a_place_counts_utf_16_units():
+    text = "line\n𝔸β sorry"
+    assert position(text, text.index("sorry")) == Position(1, 4)

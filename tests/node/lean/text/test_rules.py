@@ -1,5 +1,6 @@
 """Text rules, without Lean."""
 
+import re
 import unicodedata
 
 import pytest
@@ -22,41 +23,17 @@ simproc f (1) := g | mutual | run_tacq h => pure () | exact unsafeBaseIO h | sim
 apply_rules [h] | slim_check | hint?
 """.replace("\n", " | ")
 
-ALLOWED = [
-    "simp",
-    "exact ?x",
-    "refine ⟨?_, ?_⟩",
-    "exact xs.get? 1",
-    "exact h.1",
-    "simp only [Nat.add_comm] at h ⊢",
-    "rcases h with ⟨a, b⟩ | c",
-    "exact fun h' => h' h",
-    "rw [← Nat.add_assoc, h]",
-    "intro «odd name»",
-    "constructor\n· exact h\n· simp",
-    "exact #[1, 2]",
-    "induction n with\n| zero => rfl\n| succ n ih => exact ih",
-    "have sorry_free := h",
-    "exact Nat.admitted h",
-    "calc a = b := h\n  _ = c := h'",
-    "exact (α β : Type) → ρ",
-    "exact hint",
-    "intro hint says",
-    "exact hint.1 says",
-    "exact ⟨hint, says⟩",
-    "exact fun hint => hint",
-    "exact (hint)",
-    "rcases h with hint | hint\n· exact hint\n· exact absurd hint says",
-    "have hint : p := h",
-    "have := f (says := h) hint",
-    "rw [hint] at says",
-    "apply suggest",
-    "obtain ⟨observe, hint⟩ := says",
-    "exact plausible\n  (hint plausible)",
-]
-
-
+ALLOWED = r"""
+simp ¦ exact ?x ¦ refine ⟨?_, ?_⟩ ¦ exact xs.get? 1 ¦ exact h.1 ¦ simp only [Nat.add_comm] at h ⊢
+rcases h with ⟨a, b⟩ | c ¦ exact fun h' => h' h ¦ rw [← Nat.add_assoc, h] ¦ intro «odd name»
+constructor\n· exact h\n· simp ¦ exact #[1, 2] ¦ induction n with\n| zero => rfl\n| succ n ih => exact ih
+have sorry_free := h ¦ exact Nat.admitted h ¦ calc a = b := h\n  _ = c := h' ¦ exact (α β : Type) → ρ ¦ exact hint
+intro hint says ¦ exact hint.1 says ¦ exact ⟨hint, says⟩ ¦ exact fun hint => hint ¦ exact (hint)
+rcases h with hint | hint\n· exact hint\n· exact absurd hint says ¦ have hint : p := h ¦ have := f (says := h) hint
+rw [hint] at says ¦ apply suggest ¦ obtain ⟨observe, hint⟩ := says ¦ exact plausible\n  (hint plausible)
+"""
 TACTICS = [text.strip() for text in FORBIDDEN.split(" | ") if text.strip()]
+ORDINARY = [text.replace("\\n", "\n") for text in re.split(r" ¦ |\n", ALLOWED.strip())]
 
 
 def test_forbidden_tactics_are_refused():
@@ -65,14 +42,14 @@ def test_forbidden_tactics_are_refused():
 
 
 def test_ordinary_tactics_are_not_refused():
-    for tactic in ALLOWED:
+    for tactic in ORDINARY:
         assert tactic_problem(tactic) == "" and proof_problem(tactic) == "", tactic
 
 
 @seed(1)
 @settings(max_examples=100, deadline=None, database=None)
 @given(
-    st.lists(st.sampled_from(ALLOWED), max_size=3),
+    st.lists(st.sampled_from(ORDINARY), max_size=3),
     st.sampled_from(TACTICS),
     st.sampled_from(["\n", "; ", " <;> ", "\n· "]),
 )
@@ -84,7 +61,7 @@ def test_no_ordinary_tactics_hide_a_forbidden_one(before, forbidden, between):
 
 @seed(1)
 @settings(max_examples=100, deadline=None, database=None)
-@given(st.lists(st.integers(0, 0x10FFFF).map(chr) | st.sampled_from([*ALLOWED, *TACTICS])).map("".join))
+@given(st.lists(st.integers(0, 0x10FFFF).map(chr) | st.sampled_from([*ORDINARY, *TACTICS])).map("".join))
 def test_any_text_is_judged_and_characters_that_cannot_be_seen_never_pass(text):
     unseen = any(char != "\n" and unicodedata.category(char)[0] == "C" for char in text)
     for problem in (tactic_problem(text), proof_problem(text), statement_problem("", text)):

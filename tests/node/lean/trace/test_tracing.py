@@ -36,61 +36,33 @@ def test_proofs_that_cannot_be_checked_in_their_split_form_stay_whole_and_say_wh
     assert [step.tactic for step in block.steps] == ["rw [Nat.add_zero, h]"]
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("pair", ["constructor", "exact hp", "assumption"]),
-        ("rewritten", ["rw [Nat.add_zero]", "rw [h]", "rw [h2]"]),
-        (
-            "closed_early",
-            [
-                "have h3 : n = n + 0 := ?_",
-                "refine ⟨?_, trivial⟩",
-                "rewrite [h3]",
-                "rw [Nat.add_zero]",
-                "assumption",
-                "rw [Nat.add_zero n]",
-            ],
-        ),
-        (
-            "cases_by_name",
-            [
-                "induction n with | zero => ?_ | succ k ih => ?_",
-                "rfl",
-                "have h : 0 + k = k := ?_",
-                "rw [Nat.add_succ]",
-                "rw [h]",
-                "exact ih",
-            ],
-        ),
-        (
-            "cases_in_order",
-            [
-                "rcases h with hp | hq | hr",
-                "right",
-                "right",
-                "exact hp",
-                "right",
-                "left",
-                "assumption",
-                "exact Or.inl hr",
-            ],
-        ),
-        ("renamed", ["cases h", "rename_i x", "exact Or.inr x", "rename_i y", "exact Or.inl y"]),
-        ("wildcard", ["cases h with | inl hp => ?_ | _ hq => ?_", "right", "exact hp", "exact Or.inl hq"]),
-        ("combined", ["refine ⟨?_, ?_, ?_⟩", *3 * ["first | assumption | skip"]]),
-        ("each_goal", ["constructor", "assumption", "assumption"]),
-        ("chain", ["calc a = b := ?_\n  _ = c := ?_", "exact h", "rw [h2]"]),
-        ("claimed", ["suffices h : q from ?_", "exact ⟨h, hp⟩", "exact hpq hp"]),
-        ("shared", ["apply Exists.intro", "rfl"]),
-        ("witness_first", ["apply Exists.intro", "case w => exact 3", "rfl"]),
-        ("turned", ["constructor", "exact hp", "exact hq"]),
-        ("Inner.uses_fact", ["rw [fact (s + 0)]", "rw [fact]"]),
-        ("after_the_wrong_ones", ["intros", "rfl"]),
-    ],
-)
-def test_composed_tactics_become_atomic_steps(theorems, name, expected):
-    assert tactics(theorems, name) == expected
+ATOMIC = r"""
+pair: constructor ¦ exact hp ¦ assumption
+rewritten: rw [Nat.add_zero] ¦ rw [h] ¦ rw [h2]
+closed_early: have h3 : n = n + 0 := ?_ ¦ refine ⟨?_, trivial⟩ ¦ rewrite [h3] ¦ rw [Nat.add_zero] ¦ assumption
+  ¦ rw [Nat.add_zero n]
+cases_by_name: induction n with | zero => ?_ | succ k ih => ?_ ¦ rfl ¦ have h : 0 + k = k := ?_ ¦ rw [Nat.add_succ]
+  ¦ rw [h] ¦ exact ih
+cases_in_order: rcases h with hp | hq | hr ¦ right ¦ right ¦ exact hp ¦ right ¦ left ¦ assumption ¦ exact Or.inl hr
+renamed: cases h ¦ rename_i x ¦ exact Or.inr x ¦ rename_i y ¦ exact Or.inl y
+wildcard: cases h with | inl hp => ?_ | _ hq => ?_ ¦ right ¦ exact hp ¦ exact Or.inl hq
+combined: refine ⟨?_, ?_, ?_⟩ ¦ first | assumption | skip ¦ first | assumption | skip ¦ first | assumption | skip
+each_goal: constructor ¦ assumption ¦ assumption
+chain: calc a = b := ?_\n  _ = c := ?_ ¦ exact h ¦ rw [h2]
+claimed: suffices h : q from ?_ ¦ exact ⟨h, hp⟩ ¦ exact hpq hp
+shared: apply Exists.intro ¦ rfl
+witness_first: apply Exists.intro ¦ case w => exact 3 ¦ rfl
+turned: constructor ¦ exact hp ¦ exact hq
+Inner.uses_fact: rw [fact (s + 0)] ¦ rw [fact]
+after_the_wrong_ones: intros ¦ rfl
+"""
+"""The steps of theorems in `examples.lean`, between bars; `\\n` in them is a line break."""
+
+
+def test_composed_tactics_become_atomic_steps(theorems):
+    for line in ATOMIC.strip().replace("\n  ¦", " ¦").split("\n"):
+        name, _, steps = line.partition(": ")
+        assert tactics(theorems, name) == steps.replace("\\n", "\n").split(" ¦ "), name
 
 
 def test_steps_have_their_state_the_goals_after_and_the_steps_that_remain(theorems):

@@ -1,13 +1,9 @@
 """Finding proofs in a compiled file that depend on declarations of other proofs."""
 
-import asyncio
-import random
-
 import pytest
 
 from node.lean.check.olean.declarations import uses
 from node.lean.check.olean.module import Module
-from node.lean.check.olean.region import BadOlean
 from node.lean.check.olean.terms import Terms
 from node.lean.check.verify import judge as sharing
 from node.lean.check.verify.judge import UnreadableModule
@@ -56,31 +52,3 @@ async def test_what_belongs_to_two_or_carries_one_to_another_is_no_clean_batch(t
     ):
         with pytest.raises(UnreadableModule, match=r"cannot be assigned to a single proof|belongs to no proof"):
             dependent_proofs(await compiled(tmp_path, ALONE + more), TOKENS)
-
-
-async def test_a_damaged_file_is_refused_or_read_and_nothing_else(tmp_path):
-    module = (await compiled(tmp_path, ALONE)).read_bytes()
-    rng = random.Random(2)
-    refused = 0
-
-    def read(damaged: bytes) -> None:
-        nonlocal refused
-        (tmp_path / "damaged.olean").write_bytes(damaged)
-        try:
-            dependent_proofs(tmp_path / "damaged.olean", TOKENS)
-        except (BadOlean, UnreadableModule):
-            refused += 1
-
-    def damage() -> None:
-        for _ in range(300):
-            damaged = bytearray(module)
-            for _ in range(rng.randrange(1, 20)):
-                damaged[rng.randrange(len(damaged))] = rng.randrange(256)
-            read(bytes(damaged))
-        for _ in range(50):
-            read(module[: rng.randrange(len(module))])
-        read(b"")
-        read(b"\0" * 4096)
-
-    await asyncio.wait_for(asyncio.to_thread(damage), 60)
-    assert refused > 100

@@ -3,6 +3,7 @@
 from random import Random
 
 import pytest
+import pytest_asyncio
 
 from common.lean import Context, OutcomeKind, Place, Step, Theorem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -10,7 +11,7 @@ from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import WorkerOptions
 from node.lean.worker.runner import BadHeader, Runner
 
-pytestmark = pytest.mark.lean
+pytestmark = [pytest.mark.lean, pytest.mark.asyncio(loop_scope="module")]
 
 CONTEXT = """
 namespace Foo
@@ -23,7 +24,7 @@ theorem auto (x : β) : x = x := rfl
 """
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def runner():
     runner = Runner(LeanToolchain.pocket(), WorkerOptions())
     yield runner
@@ -98,7 +99,7 @@ async def test_errors_in_the_text_above_are_the_files_own(runner):
 
 async def test_contexts_that_change_with_every_request_are_read_as_they_are(runner):
     """In one process, and in turn with theorems that have headers of ours."""
-    random, lines = Random(2), []
+    random, lines, before = Random(2), [], runner.restarts
     for _ in range(16):
         change = random.random()
         if change < 0.4 and len(lines) < 6:
@@ -116,4 +117,4 @@ async def test_contexts_that_change_with_every_request_are_read_as_they_are(runn
             plan = BatchPlan(Theorem("t", "", "1 = 1"), (), {0: "rfl"})
             await runner.run(plan, timeout=20)
             assert plan.outcomes[0].kind is OutcomeKind.PROVED
-    assert runner.restarts == 0
+    assert runner.restarts == before

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import psutil
 import pytest
 from aiohttp import web
 
@@ -18,6 +19,7 @@ from tests.node.lean.adapters.leantree.conftest import serving
 from tests.waiting import eventually
 
 AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
+LOOP = "repeat (have := trivial)"
 
 
 @asynccontextmanager
@@ -63,15 +65,13 @@ async def start_server(port: int = 0, workers: int = 1) -> tuple[asyncio.subproc
 
 
 @pytest.mark.lean
-async def test_a_killed_server_is_down_until_it_is_there_again():
+async def test_a_killed_server_is_down_until_it_is_there_again_and_a_stopped_one_answers_what_is_open():
     child, url = await start_server()
     async with backend_of(url) as backend:
         try:
             intro = Step("intro h")
             assert kinds(await backend.attempt(TacticBatch(AND, (), ("intro h",), 10.0))) == ["goals"]
-            open_ = asyncio.create_task(
-                backend.attempt(TacticBatch(AND, (intro,), ("repeat (have := trivial)",), 60.0))
-            )
+            open_ = asyncio.create_task(backend.attempt(TacticBatch(AND, (intro,), (LOOP,), 60.0)))
             await eventually(lambda: backend._busy == 1)
             await kill_group(child, grace=0)
             with pytest.raises(BackendDown, match="cannot be reached"):
@@ -81,6 +81,13 @@ async def test_a_killed_server_is_down_until_it_is_there_again():
             # Nothing of the old server's numbers is used: the path is walked once more.
             result = await backend.attempt(TacticBatch(AND, (intro,), ("exact ⟨h.2, h.1⟩",), 10.0))
             assert kinds(result) == ["proved"] and backend.restarts >= 1
+            workers = psutil.Process(child.pid).children(recursive=True)
+            assert workers
+            open_ = asyncio.create_task(backend.attempt(TacticBatch(AND, (intro,), (LOOP,), 0.5)))
+            await eventually(lambda: backend._busy == 1)
+            child.terminate()
+            assert kinds(await open_) == ["timeout"] and await asyncio.wait_for(child.wait(), 30) == 0
+            await eventually(lambda: not any(worker.is_running() for worker in workers))
         finally:
             await kill_group(child, grace=0)
 

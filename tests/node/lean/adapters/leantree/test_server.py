@@ -1,14 +1,11 @@
 """The server's answers have LeanTree's shapes; what is bad is answered, and nothing is held for ever."""
 
 import asyncio
-import signal
-import sys
 
 import aiohttp
-import psutil
 import pytest
 
-from tests.node.lean.adapters.leantree.conftest import Wire, serving
+from tests.node.lean.adapters.leantree.conftest import serving
 from tests.waiting import eventually, until
 
 pytestmark = pytest.mark.lean
@@ -174,31 +171,3 @@ async def test_a_killed_worker_costs_its_clients_nothing(wire, shared_server):
         worker.child.kill_now()
     await eventually(lambda: not any(worker.alive for worker in workers))
     assert len((await wire.tactic(process, branch["proof_state_id"], "constructor"))["value"]) == 2
-
-
-async def test_the_command_serves_and_stops_cleanly():
-    argv = [sys.executable, "-m", "node.command.cli", "leantree-server", "--port", "0", "--workers", "1"]
-    child = await asyncio.create_subprocess_exec(*argv, stderr=asyncio.subprocess.PIPE)
-    try:
-        line = (await asyncio.wait_for(child.stderr.readline(), 60)).decode()
-        url = line.split()[2].rstrip(",")
-        async with aiohttp.ClientSession() as http:
-            wire = Wire(http, url)
-            process = await wire.process()
-            state, _ = await wire.theorem(process, AND)
-            open_ = asyncio.create_task(wire.tactic(process, state, "repeat (have := trivial)", timeout=500))
-            workers = psutil.Process(child.pid).children(recursive=True)
-            assert workers
-
-            async def at_work() -> bool:
-                return bool((await wire.get("/status"))[1]["active_requests"])
-
-            await until(at_work)
-            child.send_signal(signal.SIGTERM)
-            assert (await open_)["kind"] == "timeout", "what is open is answered first"
-        assert await asyncio.wait_for(child.wait(), 30) == 0
-        await eventually(lambda: not any(worker.is_running() for worker in workers))
-    finally:
-        if child.returncode is None:
-            child.kill()
-        await child.wait()

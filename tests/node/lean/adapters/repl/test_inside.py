@@ -3,13 +3,14 @@
 import json
 
 import pytest
+import pytest_asyncio
 
 from node.lean.adapters.repl.protocol import UNKNOWN_ENVIRONMENT, write
 from node.lean.adapters.repl.session import ReplSession
 from node.lean.gaps.finder import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
-pytestmark = pytest.mark.lean
+pytestmark = [pytest.mark.lean, pytest.mark.asyncio(loop_scope="module")]
 
 CODE = """theorem swap (p q : Prop) : p ∧ q → q ∧ p := by
   rintro ⟨hp, hq⟩
@@ -31,11 +32,16 @@ OPEN, COMPLETED = "Incomplete: open goals remain", "Completed"
 METAVARIABLES = "Incomplete: contains metavariable(s)"
 
 
-@pytest.fixture
-async def session():
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def lean():
     lean = Elaborator(LeanToolchain.pocket(), ReplOptions(), 60)
-    yield ReplSession(lean)
+    yield lean
     await lean.stop()
+
+
+@pytest.fixture
+def session(lean):
+    return ReplSession(lean)
 
 
 async def ask(session: ReplSession, **request):

@@ -1,4 +1,4 @@
-"""Files with environments and proof states: read again, or refused with the reason. No process."""
+"""Requests as texts, and files with environments and proof states: read, or refused with the reason. No process."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 from node.lean.adapters.repl.prepared import Hole
+from node.lean.adapters.repl.protocol import BadRequest, read_request
 from node.lean.adapters.repl.session import (
     BadPickle,
     Environment,
@@ -59,3 +60,19 @@ def test_every_file_that_is_not_ours_is_refused_and_nothing_in_it_runs(tmp_path)
         with pytest.raises(BadPickle, match=reason):
             read_environment(path)
     assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "Could not parse JSON"),
+        ("[" * 100_000, "Could not parse JSON"),
+        ("[]", "Could not parse as a valid JSON command"),
+        ("{}", "Could not parse as a valid JSON command"),
+        ('{"cmd": 1}', "Could not parse as a valid JSON command"),
+        ('{"tactic": "rfl"}', "`tactic` needs `proofState`"),
+    ],
+)
+def test_what_is_no_request_is_told_as_the_repl_tells_it(text, says):
+    with pytest.raises(BadRequest, match=says):
+        read_request(text)

@@ -2,46 +2,37 @@ Definitions that the reference leaves open: they may be filled, the statement ab
 --! reference
 noncomputable def answer : Nat := sorry
 theorem t : answer * answer = 144 := sorry
---! cheat statement_changed
-def answer : Nat := 13
-theorem t : answer * answer = 169 := rfl
---! honest statement_changed
-def answer : Nat := 12
+--! pair statement_changed
+- def answer : Nat := 13
+- theorem t : answer * answer = 169 := rfl
++ def answer : Nat := 12
++ theorem t : answer * answer = 144 := rfl
+--! pair type_changed
+- def answer : Int := -12
++ def answer : Nat := 6 + 6
 theorem t : answer * answer = 144 := rfl
---! cheat type_changed
-def answer : Int := -12
-theorem t : answer * answer = 144 := rfl
---! honest type_changed
-def answer : Nat := 6 + 6
-theorem t : answer * answer = 144 := rfl
---! cheat still_open
+--! pair still_open
 set_option warn.sorry false
-noncomputable def answer : Nat := sorry
-theorem t : answer * answer = 144 := sorry
---! honest still_open
-set_option warn.sorry false
-def answer : Nat := by exact 12
-theorem t : answer * answer = 144 := rfl
---! cheat by_an_axiom
-axiom oracle : {n : Nat // n * n = 144}
-noncomputable def answer : Nat := oracle.1
+- noncomputable def answer : Nat := sorry
+- theorem t : answer * answer = 144 := sorry
++ def answer : Nat := by exact 12
++ theorem t : answer * answer = 144 := rfl
+--! pair by_an_axiom
+- axiom oracle : {n : Nat // n * n = 144}
+- noncomputable def answer : Nat := oracle.1
++ opaque oracle : {n : Nat // n * n = 144} := ⟨12, rfl⟩
++ def answer : Nat := oracle.1
 theorem t : answer * answer = 144 := oracle.2
---! honest by_an_axiom
-opaque oracle : {n : Nat // n * n = 144} := ⟨12, rfl⟩
-def answer : Nat := oracle.1
-theorem t : answer * answer = 144 := oracle.2
---! cheat as_an_axiom
-axiom answer : Nat
-axiom answer_eq : answer = 12
-theorem t : answer * answer = 144 := by rw [answer_eq]
---! honest as_an_axiom
-abbrev answer : Nat := 12
-theorem t : answer * answer = 144 := rfl
---! cheat as_a_variable
-theorem t (answer : Nat) (h : answer = 12) : answer * answer = 144 := by rw [h]
---! honest as_a_variable
-def answer : Nat := 12
-theorem t : answer * answer = 144 := (fun (answer : Nat) (h : answer = 12) => by rw [h] : ∀ a : Nat, a = 12 → a * a = 144) answer rfl
+--! pair as_an_axiom
+- axiom answer : Nat
+- axiom answer_eq : answer = 12
+- theorem t : answer * answer = 144 := by rw [answer_eq]
++ abbrev answer : Nat := 12
++ theorem t : answer * answer = 144 := rfl
+--! pair as_a_variable
+- theorem t (answer : Nat) (h : answer = 12) : answer * answer = 144 := by rw [h]
++ def answer : Nat := 12
++ theorem t : answer * answer = 144 := (fun (answer : Nat) (h : answer = 12) => by rw [h] : ∀ a : Nat, a = 12 → a * a = 144) answer rfl
 --! reference
 noncomputable def bounds : Nat × Nat := (5, sorry)
 def Good (n : Nat) : Prop := 3 < n ∧ (sorry : Prop)
@@ -49,45 +40,30 @@ def small : Fin 3 := ⟨2, by sorry⟩
 theorem t : bounds.1 < bounds.2 := sorry
 theorem u : ∀ n, Good n → 3 < n := sorry
 theorem v : small.val = 2 := sorry
---! cheat a_part_that_was_given
-def bounds : Nat × Nat := (0, 1)
+--! pair a_part_that_was_given
+- def bounds : Nat × Nat := (0, 1)
++ def bounds : Nat × Nat := (5, 9)
 def Good (n : Nat) : Prop := 3 < n ∧ n < 9
 def small : Fin 3 := ⟨2, by decide⟩
 theorem t : bounds.1 < bounds.2 := by decide
 theorem u : ∀ n, Good n → 3 < n := fun _ h => h.1
 theorem v : small.val = 2 := rfl
---! honest a_part_that_was_given
+--! pair a_conjunct_that_was_given
 def bounds : Nat × Nat := (5, 9)
-def Good (n : Nat) : Prop := 3 < n ∧ n < 9
-def small : Fin 3 := ⟨2, by decide⟩
+- def Good (n : Nat) : Prop := 3 < n + 1 ∧ 3 < n
+- def small : Fin 3 := ⟨2, by decide⟩
++ def Good (n : Nat) : Prop := 3 < n ∧ True
++ def small : Fin 3 := ⟨2, by omega⟩
 theorem t : bounds.1 < bounds.2 := by decide
-theorem u : ∀ n, Good n → 3 < n := fun _ h => h.1
+- theorem u : ∀ n, Good n → 3 < n := fun _ h => h.2
++ theorem u : ∀ n, Good n → 3 < n := fun _ h => h.1
 theorem v : small.val = 2 := rfl
---! cheat a_conjunct_that_was_given
-def bounds : Nat × Nat := (5, 9)
-def Good (n : Nat) : Prop := 3 < n + 1 ∧ 3 < n
-def small : Fin 3 := ⟨2, by decide⟩
-theorem t : bounds.1 < bounds.2 := by decide
-theorem u : ∀ n, Good n → 3 < n := fun _ h => h.2
-theorem v : small.val = 2 := rfl
---! honest a_conjunct_that_was_given
+--! pair the_value_beside_a_proof
 def bounds : Nat × Nat := (5, 9)
 def Good (n : Nat) : Prop := 3 < n ∧ True
-def small : Fin 3 := ⟨2, by omega⟩
+- def small : Fin 3 := ⟨1, by decide⟩
++ def small : Fin 3 := ⟨2, (by decide : 2 < 3)⟩
 theorem t : bounds.1 < bounds.2 := by decide
 theorem u : ∀ n, Good n → 3 < n := fun _ h => h.1
-theorem v : small.val = 2 := rfl
---! cheat the_value_beside_a_proof
-def bounds : Nat × Nat := (5, 9)
-def Good (n : Nat) : Prop := 3 < n ∧ True
-def small : Fin 3 := ⟨1, by decide⟩
-theorem t : bounds.1 < bounds.2 := by decide
-theorem u : ∀ n, Good n → 3 < n := fun _ h => h.1
-theorem v : small.val = 1 := rfl
---! honest the_value_beside_a_proof
-def bounds : Nat × Nat := (5, 9)
-def Good (n : Nat) : Prop := 3 < n ∧ True
-def small : Fin 3 := ⟨2, (by decide : 2 < 3)⟩
-theorem t : bounds.1 < bounds.2 := by decide
-theorem u : ∀ n, Good n → 3 < n := fun _ h => h.1
-theorem v : small.val = 2 := rfl
+- theorem v : small.val = 1 := rfl
++ theorem v : small.val = 2 := rfl

@@ -1,4 +1,4 @@
-"""Runs the judge on pocket Lean. The program is compiled once; `compile_program` says how real runs differ."""
+"""Runs the judge on pocket Lean."""
 
 from __future__ import annotations
 
@@ -16,30 +16,24 @@ Run = Callable[[bytes], "subprocess.CompletedProcess[bytes]"]
 Judge = Callable[[Data], Answer]
 
 
-def compile_program(text: str, folder: Path) -> Callable[[Path], subprocess.CompletedProcess[bytes]]:
-    """Runs the program on a file. It is elaborated here, once, and not in each run as by `judge.command`: that takes a
-    second. The compiled code is the same."""
-    toolchain = LeanToolchain.pocket()
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], subprocess.CompletedProcess[bytes]]:
+    """Runs the judge on a file. The program is elaborated here, once, and not in each run as by `judge.command`: that
+    takes a second. The compiled code is the same."""
+    toolchain, folder = LeanToolchain.pocket(), tmp_path_factory.mktemp("judge")
     program = folder / "JudgeProgram.lean"
-    program.write_text(text)
+    program.write_text(judge.program(toolchain))
     command = [*toolchain.command, f"--root={folder}", "-o", str(program.with_suffix(".olean")), str(program)]
     compiled = subprocess.run(command, env=dict(toolchain.environment), capture_output=True, text=True, timeout=120)
     assert compiled.returncode == 0 and not compiled.stdout + compiled.stderr, compiled
     main = folder / "Main.lean"
     main.write_text("import JudgeProgram\n")
-    environment = judge.environment(toolchain, [folder])
 
     def run(file: Path) -> subprocess.CompletedProcess[bytes]:
         command = [*toolchain.command, "--run", str(main), str(file)]
-        return subprocess.run(command, env=environment, capture_output=True, timeout=120)
+        return subprocess.run(command, env=judge.environment(toolchain, [folder]), capture_output=True, timeout=120)
 
     return run
-
-
-@pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], subprocess.CompletedProcess[bytes]]:
-    """Run the judge on a file."""
-    return compile_program(judge.program(LeanToolchain.pocket()), tmp_path_factory.mktemp("judge"))
 
 
 @pytest.fixture

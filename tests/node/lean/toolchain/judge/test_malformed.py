@@ -12,7 +12,7 @@ import pytest
 
 from node.lean.toolchain import judge
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.toolchain.judge.conftest import Judge, Run, compile_program
+from tests.node.lean.toolchain.judge.conftest import Judge, Run
 from tests.node.lean.toolchain.judge.declarations import Answer, Data, answer
 
 pytestmark = pytest.mark.lean
@@ -160,17 +160,18 @@ def test_a_very_deep_term_is_refused_or_there_is_no_answer(run: Run, kind: str, 
     assert found.steps[0] and not found.steps[2] and found.axioms == [None, set()]
 
 
-def test_without_the_variable_that_makes_a_panic_end_the_process_nothing_is_judged(tmp_path: Path) -> None:
-    toolchain = LeanToolchain.pocket()
-    file = tmp_path / "declarations"
-    file.write_bytes(WELL_FORMED)
-    command = judge.command(toolchain, file, tmp_path)
-    finished = subprocess.run(command, env=dict(toolchain.environment), capture_output=True, timeout=120)
+def test_without_the_variable_that_makes_a_panic_end_the_process_nothing_is_judged(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge, "ABORT_ON_PANIC", "ANOTHER_VARIABLE")
+    finished = run(WELL_FORMED)
     assert finished.returncode == 2 and not finished.stdout and b"LEAN_ABORT_ON_PANIC" in finished.stderr
 
 
-def test_what_could_make_the_kernel_run_code_is_refused(tmp_path: Path) -> None:
-    # Pocket Lean has no Lean.reduceBool. Nat.gcd takes its place here: whatever uses it is refused, through lemmas too.
+def test_what_could_make_the_kernel_run_code_is_refused_by_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 1. Pocket Lean has no Lean.reduceBool. Nat.gcd takes its place here: what uses it is refused, through lemmas too.
     toolchain = LeanToolchain.pocket()
     text = judge.program(toolchain)
     reduce_bool = 'runsCode : List Name := [dotted ["Lean", "reduceBool"]'
@@ -184,8 +185,12 @@ def test_what_could_make_the_kernel_run_code_is_refused(tmp_path: Path) -> None:
     )
     data.definition("fine", data.pi(nat, data.pi(nat, nat)), data.const("Nat.add"))
     data.ask("direct", "fine", "Nat.gcd_self")
+    # 2. The command as users run it, which elaborates the program each time.
+    monkeypatch.setattr(judge, "program", lambda toolchain: other)
     file = tmp_path / "declarations"
     file.write_bytes(data.written())
-    found = answer(compile_program(other, tmp_path)(file).stdout, 3, 3)
+    command = judge.command(toolchain, file, tmp_path)
+    finished = subprocess.run(command, env=judge.environment(toolchain), capture_output=True, timeout=120)
+    found = answer(finished.stdout, 3, 3)
     assert "compiled code" in found.steps[0] and "compiled code" in found.steps[1] and not found.steps[2]
     assert found.axioms == [None, set(), {("Nat", "gcd")}]

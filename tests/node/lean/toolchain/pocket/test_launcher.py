@@ -1,14 +1,16 @@
 """The launcher is a `lean` executable, anywhere, and ends with its parent when asked to."""
 
-import os
+import asyncio
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+import psutil
 import pytest
 
+from common.life.process import spawn_child
 from node.lean.toolchain.pocket import build, launcher
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.lean
 
@@ -21,7 +23,7 @@ def test_a_missing_library_is_explained() -> None:
     assert (outcome.returncode, "no such file" in outcome.stderr) == (1, True)
 
 
-def test_it_dies_with_its_parent() -> None:
+async def test_it_dies_with_its_parent() -> None:
     """A parent starts Lean on an endless input and is killed; Lean must not outlive it."""
     program = (
         "import os, subprocess, sys\n"
@@ -31,28 +33,12 @@ def test_it_dies_with_its_parent() -> None:
         "print(child.pid, flush=True)\n"
         "child.wait()\n"
     )
-    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    parent = await spawn_child([sys.executable, "-c", program], stdout=asyncio.subprocess.PIPE)
     assert parent.stdout is not None
-    child = int(parent.stdout.readline())
-    wait_until(lambda: "libleanshared" in Path(f"/proc/{child}/maps").read_text())  # past its own prctl call
+    child = psutil.Process(int(await parent.stdout.readline()))
+    maps = Path(f"/proc/{child.pid}/maps")
+    await eventually(lambda: "libleanshared" in maps.read_text())  # past its own prctl call
     parent.kill()
-    parent.wait()
-    wait_until(lambda: not alive(child))
-
-
-def alive(process_id: int) -> bool:
-    """Whether a process exists and is no zombie (an orphan's zombie waits for init)."""
-    try:
-        os.kill(process_id, 0)
-        return Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False
-
-
-def wait_until(condition: object, seconds: float = 30) -> None:
-    """Poll a condition until it holds; fails the test when it does not in time."""
-    assert callable(condition)
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not come true"
-        time.sleep(0.01)
+    await parent.wait()
+    psutil.wait_procs([child], timeout=30)
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE  # an orphan's zombie waits for init

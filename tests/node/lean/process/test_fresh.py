@@ -1,13 +1,15 @@
-"""A process that is watched: what it wrote before it was ended is known."""
+"""Watched processes, of which it is known what they wrote before their end; and scratch folders."""
 
 import asyncio
 import os
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from node.lean.process.fresh import Limits, WatchedProcess, run_watched
+from node.lean.process.fresh import Limits, WatchedProcess, run_watched, scratch_folder
 
 pytestmark = pytest.mark.process
 
@@ -45,3 +47,20 @@ async def test_nothing_is_left_open():
     task.cancel()
     await asyncio.wait({task})
     assert await descriptors() == before
+
+
+LEAVE_ONE = (
+    "import sys, tempfile; tempfile.tempdir = sys.argv[1]\n"
+    "from node.lean.process.fresh import scratch_folder\n"
+    "print(scratch_folder('proofmesh-x-'))"
+)
+
+
+@pytest.mark.process
+def test_a_folder_that_a_process_left_is_removed_and_others_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    subprocess.run([sys.executable, "-c", LEAVE_ONE, str(tmp_path)], check=True)
+    ours, strangers = scratch_folder("proofmesh-y-"), tmp_path / "proofmesh-x-notes"
+    strangers.mkdir()
+    made = scratch_folder("proofmesh-x-")
+    assert sorted(tmp_path.iterdir()) == sorted([ours, strangers, made])
