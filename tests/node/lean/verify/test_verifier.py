@@ -3,11 +3,14 @@
 import asyncio
 
 import pytest
+import pytest_asyncio
 
 from common.lean import Theorem
 from node.lean.check.verify.verifier import VerificationFailed, Verifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.cheats import AND, BY_TEXT, FALSE
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 HONEST = [
     (AND, "intro h\nexact ⟨h.2, h.1⟩", ()),
@@ -38,16 +41,11 @@ BAD_STATEMENTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def toolchain():
-    return LeanToolchain.pocket()
-
-
-@pytest.fixture
-def verifier(toolchain):
-    verifier = Verifier(toolchain, at_once=2, seconds=60, memory_mb=2048)
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def verifier():
+    verifier = Verifier(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=2048)
     yield verifier
-    verifier.close()
+    await verifier.stop()
 
 
 @pytest.mark.lean
@@ -89,22 +87,22 @@ async def test_a_statement_that_lean_refuses_has_no_verdict(verifier):
 
 
 @pytest.mark.lean
-async def test_the_scratch_folder_holds_statements_only_and_goes_in_the_end(toolchain):
-    verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
+async def test_the_scratch_folder_holds_statements_only_and_goes_in_the_end():
+    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=2048)
     folder = verifier.folder
     assert folder.stat().st_mode & 0o077 == 0
     for script in ("exact fun h => ⟨h.2, h.1⟩", "skip"):
         await verifier.verify(AND, script)
     # Statement.lean and Statement.olean, and the empty folder of the child that reads compiled files
     assert sorted(len(list(kept.iterdir())) for kept in folder.iterdir()) == [0, 2]
-    verifier.close()
+    await verifier.stop()
     assert not folder.exists()
 
 
 @pytest.mark.lean
-async def test_a_proof_that_eats_memory_is_rejected(toolchain):
-    verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=200)
+async def test_a_proof_that_eats_memory_is_rejected():
+    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=200)
     eats = "have h : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide +kernel"
     reply = await verifier.verify(AND, eats)
-    verifier.close()
+    await verifier.stop()
     assert not reply.accepted and "more than 200 MB of memory" in reply.reason
