@@ -139,7 +139,7 @@ class Verifier:
         if problem := problem or theorem_problem(theorem):
             raise VerificationFailed(problem, FailureKind.BAD_STATEMENT)
         if problem := proof_problem(script, theorem.rule):
-            return self._reply(Verdict(problem), 0.0)
+            return LeanVerifyReply(accepted=False, reason=problem)  # no Lean has seen it
         waiting = _Waiting(theorem, lex(script).bare)
         self._new.append(waiting)
         self._start_worker()
