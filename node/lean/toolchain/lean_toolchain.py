@@ -11,7 +11,7 @@ import msgspec
 
 from common.output.command import UserError
 from common.protocol.messages import LeanProxyFacts
-from node.lean.check.olean.region import compiled_by
+from node.lean.check.olean.region import BadOlean, compiled_by
 from node.lean.process.protections import Protections, detect, program_files, that_lean_starts_with
 from node.lean.text.statement import completed
 
@@ -54,8 +54,10 @@ class LeanToolchain:
 
         command, kernel, environment = build.command(), build.kernel_command(), build.environment()
         reads = (command[-1], kernel[-1], environment[LIBRARY_VARIABLE])
-        # This Lean compiled its library, so it need not be started to tell its version.
-        version = compiled_by(build.library() / "Init.olean")
+        try:  # this Lean compiled its library, so it need not be started to tell its version
+            version = compiled_by(build.library() / "Init.olean")
+        except BadOlean as error:
+            raise build.PocketBuildError(f"pocket Lean's library cannot be read: {error}") from error
         return cls(tuple(command), environment, version=version, kernel=tuple(kernel), reads=reads)
 
     async def confined(self) -> LeanToolchain:

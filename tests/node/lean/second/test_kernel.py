@@ -346,7 +346,7 @@ def test_the_time_limit_and_deep_terms_are_reported(tmp_path):
     term = deep.read("Nat.zero")
     successor = deep.read("Nat.succ")
     for _ in range(3000):
-        term = deep.term({"app": {"fn": successor, "arg": term}})
+        term = deep.app(successor, term)
     deep.definition("deep", "Nat", "0")
     deep.lines[-1]["def"]["value"] = term
     assert "deep" in deep.check(tmp_path)["checked"]

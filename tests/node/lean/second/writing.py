@@ -1,21 +1,14 @@
-"""Exports written by hand: declarations as readable text, which becomes lines of lean4export's format.
-
-Terms: `∀ x : A, B`, `λ x : A, b`, `let x : A := v, b`, application by juxtaposition, `Prop`, `Type`, `Sort l`,
-`c.{l, l}`, numerals, "texts", `#0` (a bound variable by index), `proj S 0 x`. Levels: numbers, names, `l + 1`,
-`max l l`, `imax l l`.
-"""
+"""Exports written by hand: declarations as readable text (`terms.py`), which becomes lines of lean4export's format."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from node.lean.check.second.__main__ import Task, with_large_stack
-
-_TOKEN = re.compile(r'\s*("[^"]*"|:=|\.\{|#\d+|[∀λ,:(){}+]|[\w\'.«»]*[\w\'«»])')
+from tests.node.lean.terms import read
 
 
 class Export:
@@ -54,14 +47,53 @@ class Export:
         self.lines.append({**content, "in": self._names[name]})
         return self._names[name]
 
-    def level(self, content: dict[str, Any]) -> int:
+    def _level(self, **content: Any) -> int:
         return self._kept(self._levels, "il", content)
 
-    def term(self, content: dict[str, Any]) -> int:
+    def term(self, **content: Any) -> int:
         return self._kept(self._terms, "ie", content)
 
+    def succ(self, level: int) -> int:
+        return self._level(succ=level)
+
+    def param(self, name: str) -> int:
+        return self._level(param=self.name(name))
+
+    def larger(self, word: str, one: int, other: int) -> int:
+        return self._level(**{word: [one, other]})
+
+    def var(self, index: int) -> int:
+        return self.term(bvar=index)
+
+    def sort(self, level: int) -> int:
+        return self.term(sort=level)
+
+    def const(self, name: str, *levels: int) -> int:
+        return self.term(const={"name": self.name(name), "us": [*levels]})
+
+    def app(self, function: int, argument: int) -> int:
+        return self.term(app={"fn": function, "arg": argument})
+
+    def lam(self, type_: int, body: int) -> int:
+        return self.term(lam={"name": self.name("x"), "type": type_, "body": body, "binderInfo": "default"})
+
+    def pi(self, type_: int, body: int) -> int:
+        return self.term(forallE={"name": self.name("x"), "type": type_, "body": body, "binderInfo": "default"})
+
+    def let(self, type_: int, value: int, body: int) -> int:
+        return self.term(letE={"name": self.name("x"), "type": type_, "value": value, "body": body, "nondep": False})
+
+    def nat(self, number: int) -> int:
+        return self.term(natVal=str(number))
+
+    def string(self, content: str) -> int:
+        return self.term(strVal=content)
+
+    def proj(self, struct: str, index: int, of: int) -> int:
+        return self.term(proj={"typeName": self.name(struct), "idx": index, "struct": of})
+
     def read(self, text: str) -> int:
-        return _Parser(self, text).whole()
+        return read(self, text)
 
     # --- declarations -----------------------------------------------------------------------------------------------
 
@@ -160,99 +192,6 @@ class Export:
         file = folder / "export.ndjson"
         file.write_text(self.text(), encoding="utf-8")
         return with_large_stack(Task(file, **options))
-
-
-class _Parser:
-    def __init__(self, export: Export, text: str) -> None:
-        self._export = export
-        self._words = [match.group(1) for match in _TOKEN.finditer(text)]
-        assert "".join(self._words) == re.sub(r"\s", "", text), text
-        self._bound: list[str] = []
-
-    def whole(self) -> int:
-        term = self._term()
-        assert not self._words, self._words
-        return term
-
-    def _expect(self, word: str) -> None:
-        assert self._words.pop(0) == word, (word, self._words)
-
-    def _term(self) -> int:
-        word = self._words[0]
-        if word in ("∀", "λ", "let"):
-            self._words.pop(0)
-            name = self._words.pop(0)
-            self._expect(":")
-            parts = {"name": self._export.name("x"), "type": self._term()}
-            if word == "let":
-                self._expect(":=")
-                parts["value"] = self._term()
-            self._expect(",")
-            self._bound.append(name)
-            parts["body"] = self._term()
-            self._bound.pop()
-            if word == "let":
-                return self._export.term({"letE": {**parts, "nondep": False}})
-            return self._export.term({"lam" if word == "λ" else "forallE": {**parts, "binderInfo": "default"}})
-        result = self._atom()
-        while self._words and self._words[0] not in (")", ",", ":="):
-            result = self._export.term({"app": {"fn": result, "arg": self._atom()}})
-        return result
-
-    def _atom(self) -> int:
-        # 1. Terms that begin with a sign or a word of the notation.
-        term, word = self._export.term, self._words.pop(0)
-        if word == "(":
-            inner = self._term()
-            self._expect(")")
-            return inner
-        if word == "proj":
-            structure, index = self._words.pop(0), int(self._words.pop(0))
-            return term({"proj": {"typeName": self._export.name(structure), "idx": index, "struct": self._atom()}})
-        if word in ("Prop", "Type", "Sort"):
-            level = {"Prop": lambda: 0, "Type": lambda: self._plus(0, 1), "Sort": self._level_atom}[word]()
-            return term({"sort": level})
-        if word.startswith('"'):
-            return term({"strVal": word[1:-1]})
-        if word.startswith("#"):
-            return term({"bvar": int(word[1:])})
-        if word.isdigit():
-            return term({"natVal": word})
-        # 2. A bound variable, or a constant.
-        if word in self._bound:
-            return term({"bvar": self._bound[::-1].index(word)})
-        levels = []
-        if self._words and self._words[0] == ".{":
-            self._words.pop(0)
-            while self._words[0] != "}":
-                levels.append(self._level())
-                if self._words[0] == ",":
-                    self._words.pop(0)
-            self._words.pop(0)
-        return term({"const": {"name": self._export.name(word), "us": levels}})
-
-    def _level(self) -> int:
-        level = self._level_atom()
-        while self._words and self._words[0] == "+":
-            self._words.pop(0)
-            level = self._plus(level, int(self._words.pop(0)))
-        return level
-
-    def _plus(self, level: int, count: int) -> int:
-        for _ in range(count):
-            level = self._export.level({"succ": level})
-        return level
-
-    def _level_atom(self) -> int:
-        word = self._words.pop(0)
-        if word == "(":
-            level = self._level()
-            self._expect(")")
-            return level
-        if word in ("max", "imax"):
-            first = self._level_atom()
-            return self._export.level({word: [first, self._level_atom()]})
-        return self._plus(0, int(word)) if word.isdigit() else self._export.level({"param": self._export.name(word)})
 
 
 # --- usual declarations -----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Writes declarations as data for the judge, and reads its answer. Terms are written by hand, in Python."""
+"""Writes declarations as data for the judge, and reads its answer."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from node.lean.check.olean.declarations import parts_of, read_answer
+from tests.node.lean.terms import read
 
 Parts = tuple[str | int, ...]
 """A name, part by part."""
+Term = str | int
+"""An expression as text (`terms.py`), or the number of one that was made before."""
 
 
 def name(text: str) -> Parts:
@@ -92,37 +95,40 @@ class Data:
     def proj(self, struct: str, index: int, of: int) -> int:
         return self.add(b"j %d %d %d" % (self.n(struct), index, of))
 
-    def eq(self, level: int, kind: int, left: int, right: int) -> int:
-        return self.app(self.const("Eq", level), kind, left, right)
-
-    def refl(self, level: int, kind: int, of: int) -> int:
-        return self.app(self.const("Eq.refl", level), kind, of)
+    def read(self, term: Term) -> int:
+        """The number of an expression that is written as text."""
+        return read(self, term) if isinstance(term, str) else term
 
     def _params(self, params: Sequence[str]) -> bytes:
         return b" ".join([b"%d" % len(params), *(b"%d" % self.n(param) for param in params)])
 
-    def axiom(self, of: str | Parts, kind: int, params: Sequence[str] = ()) -> None:
-        self.steps.append(b"a %d %s %d" % (self.n(of), self._params(params), kind))
+    def axiom(self, of: str | Parts, kind: Term, params: Sequence[str] = ()) -> None:
+        self.steps.append(b"a %d %s %d" % (self.n(of), self._params(params), self.read(kind)))
 
-    def theorem(self, of: str | Parts, kind: int, value: int, params: Sequence[str] = ()) -> None:
-        self.steps.append(b"t %d %s %d %d" % (self.n(of), self._params(params), kind, value))
+    def theorem(self, of: str | Parts, kind: Term, value: Term, params: Sequence[str] = ()) -> None:
+        self._valued(b"t", of, kind, value, params)
 
-    def opaque(self, of: str | Parts, kind: int, value: int, params: Sequence[str] = ()) -> None:
-        self.steps.append(b"o %d %s %d %d" % (self.n(of), self._params(params), kind, value))
+    def opaque(self, of: str | Parts, kind: Term, value: Term, params: Sequence[str] = ()) -> None:
+        self._valued(b"o", of, kind, value, params)
 
-    def definition(self, of: str | Parts, kind: int, value: int, params: Sequence[str] = (), hint: int = 3) -> None:
-        self.steps.append(b"d %d %s %d %d %d" % (self.n(of), self._params(params), kind, value, hint))
+    def definition(self, of: str | Parts, kind: Term, value: Term, params: Sequence[str] = (), hint: int = 3) -> None:
+        self._valued(b"d", of, kind, value, params)
+        self.steps[-1] += b" %d" % hint
+
+    def _valued(self, step: bytes, of: str | Parts, kind: Term, value: Term, params: Sequence[str]) -> None:
+        words = (step, self.n(of), self._params(params), self.read(kind), self.read(value))
+        self.steps.append(b"%s %d %s %d %d" % words)
 
     def inductive(
         self,
-        types: Sequence[tuple[str | Parts, int, Sequence[tuple[str | Parts, int]]]],
+        types: Sequence[tuple[str | Parts, Term, Sequence[tuple[str | Parts, Term]]]],
         parameters: int = 0,
         params: Sequence[str] = (),
     ) -> None:
         words = [b"i", self._params(params), b"%d %d" % (parameters, len(types))]
         for of, kind, constructors in types:
-            words.append(b"%d %d %d" % (self.n(of), kind, len(constructors)))
-            words += [b"%d %d" % (self.n(each), its) for each, its in constructors]
+            words.append(b"%d %d %d" % (self.n(of), self.read(kind), len(constructors)))
+            words += [b"%d %d" % (self.n(each), self.read(its)) for each, its in constructors]
         self.steps.append(b" ".join(words))
 
     def fresh(self) -> None:

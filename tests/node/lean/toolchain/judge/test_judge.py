@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.node.lean.toolchain.judge.conftest import Judge
@@ -15,32 +13,17 @@ PROP_EXT, SOUND, CHOICE = ("propext",), ("Quot", "sound"), ("Classical", "choice
 
 
 def test_constants_that_are_right_are_accepted_with_their_axioms(judged: Judge) -> None:
-    data = Data()
-    true, nat, one = data.const("True"), data.const("Nat"), data.succ(0)
-    intro, zero = data.const("True.intro"), data.const("Nat.zero")
-    u = data.param("u")
-    data.axiom("assumed", true)
-    data.definition(
-        "id2",
-        data.pi(data.sort(u), data.pi(data.var(0), data.var(1))),
-        data.lam(data.sort(u), data.lam(data.var(0), data.var(0))),
-        ["u"],
-        1,
-    )
-    data.theorem("byIntro", true, intro)
-    data.theorem("byAxiom", true, data.const("assumed"))
-    data.theorem("byIdentity", true, data.app(data.const("id2", 0), true, data.const("byAxiom")))
-    data.opaque("hidden", nat, zero)
-    data.theorem(
-        "sum",
-        data.eq(one, nat, data.app(data.const("Nat.add"), data.nat(2**70), data.nat(3)), data.nat(2**70 + 3)),
-        data.refl(one, nat, data.nat(2**70 + 3)),
-    )
-    char_list = data.eq(one, data.const("String"), data.string("a\nb c"), data.string("a\nb c"))
-    data.theorem("sameText", char_list, data.refl(one, data.const("String"), data.string("a\nb c")))
-    data.theorem("byLet", true, data.let(true, intro, data.var(0)))
-    pair = data.app(data.const("And.intro"), true, true, intro, intro)
-    data.theorem("projected", true, data.proj("And", 1, pair))
+    data, large = Data(), 2**70
+    data.axiom("assumed", "True")
+    data.definition("id2", "∀ α : Sort u, ∀ a : α, α", "λ α : Sort u, λ a : α, a", ["u"], 1)
+    data.theorem("byIntro", "True", "True.intro")
+    data.theorem("byAxiom", "True", "assumed")
+    data.theorem("byIdentity", "True", "id2.{0} True byAxiom")
+    data.opaque("hidden", "Nat", "Nat.zero")
+    data.theorem("sum", f"Eq.{{1}} Nat (Nat.add {large} 3) {large + 3}", f"Eq.refl.{{1}} Nat {large + 3}")
+    data.theorem("sameText", 'Eq.{1} String "a\nb c" "a\nb c"', 'Eq.refl.{1} String "a\nb c"')
+    data.theorem("byLet", "True", "let x : True := True.intro, x")
+    data.theorem("projected", "True", "proj And 1 (And.intro True True True.intro True.intro)")
     data.ask(
         "assumed", "id2", "byIntro", "byAxiom", "byIdentity", "hidden", "sum", "sameText", "projected", "absent", "Nat"
     )
@@ -53,40 +36,36 @@ def test_constants_that_are_right_are_accepted_with_their_axioms(judged: Judge) 
     assert answer.axioms == mine + library
 
 
+WRONG = {
+    "stated type": ("theorem", "False", "True.intro"),
+    "not a proposition": ("theorem", "Nat", "1"),
+    "not declared": ("theorem", "False", "missing"),
+    "takes": ("theorem", "True", "And.intro True True True.intro Nat"),
+    "not a function": ("theorem", "True", "True.intro True.intro"),
+    "type is expected": ("axiom", "True.intro"),
+    "without its binder": ("axiom", "#0"),
+    "projection": ("theorem", "True", "proj And 7 True.intro"),
+    "`let`": ("theorem", "True", "let x : False := True.intro, True.intro"),
+    "rejects it": ("axiom", "Sort u"),
+}
+
+
 def test_what_is_wrong_is_refused_and_absent(judged: Judge) -> None:
     data = Data()
-    true, false, nat, one = data.const("True"), data.const("False"), data.const("Nat"), data.succ(0)
-    intro = data.const("True.intro")
-    wrong: dict[str, Callable[[str], None]] = {
-        "stated type": lambda n: data.theorem(n, false, intro),
-        "not a proposition": lambda n: data.theorem(n, nat, data.nat(1)),
-        "not declared": lambda n: data.theorem(n, false, data.const("missing")),
-        "takes": lambda n: data.theorem(n, true, data.app(data.const("And.intro"), true, true, intro, nat)),
-        "not a function": lambda n: data.theorem(n, true, data.app(intro, intro)),
-        "type is expected": lambda n: data.axiom(n, intro),
-        "without its binder": lambda n: data.axiom(n, data.var(0)),
-        "projection": lambda n: data.theorem(n, true, data.proj("And", 7, intro)),
-        "`let`": lambda n: data.theorem(n, true, data.let(false, intro, intro)),
-        "rejects it": lambda n: data.axiom(n, data.sort(data.param("u"))),
-    }
-    for number, declare in enumerate(wrong.values()):
-        declare(f"wrong{number}")
-    data.theorem("again", true, intro)
-    data.theorem("again", true, intro)
-    data.definition("loops", false, data.const("loops"))
-    data.theorem("uses", false, data.const("wrong0"))
-    data.axiom("Nat.add", false)
-    data.axiom("sum", data.eq(one, nat, data.app(data.const("Nat.add"), data.nat(2), data.nat(2)), data.nat(5)))
-    data.theorem(
-        "sumIsFive",
-        data.eq(one, nat, data.app(data.const("Nat.add"), data.nat(2), data.nat(2)), data.nat(5)),
-        data.refl(one, nat, data.nat(4)),
-    )
+    for number, (kind, *terms) in enumerate(WRONG.values()):
+        getattr(data, kind)(f"wrong{number}", *terms)
+    data.theorem("again", "True", "True.intro")
+    data.theorem("again", "True", "True.intro")
+    data.definition("loops", "False", "loops")
+    data.theorem("uses", "False", "wrong0")
+    data.axiom("Nat.add", "False")
+    data.axiom("sum", "Eq.{1} Nat (Nat.add 2 2) 5")
+    data.theorem("sumIsFive", "Eq.{1} Nat (Nat.add 2 2) 5", "Eq.refl.{1} Nat 4")
     data.ask("wrong0", "again", "loops", "uses", "sumIsFive", "Nat.add")
     answer = judged(data)
-    for reason, given in zip(wrong, answer.steps, strict=False):
+    for reason, given in zip(WRONG, answer.steps, strict=False):
         assert reason in given, (reason, answer.steps)
-    again, twice, loops, uses, reserved, assumed, five = answer.steps[len(wrong) :]
+    again, twice, loops, uses, reserved, assumed, five = answer.steps[len(WRONG) :]
     assert not again and not assumed
     assert "declared already" in twice and "not declared" in loops and "not declared: wrong0" in uses
     assert "only the library" in reserved and "stated type" in five
@@ -95,47 +74,22 @@ def test_what_is_wrong_is_refused_and_absent(judged: Judge) -> None:
 
 def test_inductive_types_get_their_recursors_from_the_kernel(judged: Judge) -> None:
     data = Data()
-    one = data.succ(0)
-    u = data.param("u")
-    kind, nat = data.sort(one), data.const("Nat")
     # Trees, a parametric type, two mutual types, a nested one, a proposition.
-    tree = data.const("Tree")
-    data.inductive([("Tree", kind, [("Tree.leaf", tree), ("Tree.node", data.pi(tree, data.pi(tree, tree)))])])
-    sizes = data.app(
-        data.const("Tree.rec", one),
-        data.lam(tree, nat),
-        data.nat(1),
-        data.lam(
-            tree,
-            data.lam(tree, data.lam(nat, data.lam(nat, data.app(data.const("Nat.add"), data.var(1), data.var(0))))),
-        ),
-    )
-    data.definition("size", data.pi(tree, nat), sizes)
-    two = data.app(data.const("Tree.node"), data.const("Tree.leaf"), data.const("Tree.leaf"))
-    claim = data.eq(one, nat, data.app(data.const("size"), two), data.nat(2))
-    data.theorem("sizeOfTwo", claim, data.refl(one, nat, data.nat(2)))
-    data.theorem(
-        "sizeOfThree",
-        data.eq(one, nat, data.app(data.const("size"), two), data.nat(3)),
-        data.refl(one, nat, data.nat(3)),
-    )
-    box = data.pi(data.sort(data.succ(u)), data.sort(data.succ(u)))
-    boxed = data.pi(data.sort(data.succ(u)), data.pi(data.var(0), data.app(data.const("Box", u), data.var(1))))
-    data.inductive([("Box", box, [("Box.mk", boxed)])], parameters=1, params=["u"])
-    even, odd = data.const("Even"), data.const("Odd")
-    data.inductive(
-        [
-            ("Even", kind, [("Even.zero", even), ("Even.next", data.pi(odd, even))]),
-            ("Odd", kind, [("Odd.next", data.pi(even, odd))]),
-        ]
-    )
-    rose = data.const("Rose")
-    data.inductive([("Rose", kind, [("Rose.node", data.pi(data.app(data.const("List", 0), rose), rose))])])
-    bad = data.const("Bad")
-    data.inductive([("Bad", kind, [("Bad.mk", data.pi(data.pi(bad, data.const("False")), bad))])])
-    data.inductive([("Nat.succ", kind, [])])
-    data.inductive([("Mine", kind, [("propext", data.const("Mine"))])])
-    data.axiom("someRose", rose)
+    data.inductive([("Tree", "Type", [("Tree.leaf", "Tree"), ("Tree.node", "∀ l : Tree, ∀ r : Tree, Tree")])])
+    step = "λ l : Tree, λ r : Tree, λ m : Nat, λ n : Nat, Nat.add m n"
+    data.definition("size", "∀ t : Tree, Nat", f"Tree.rec.{{1}} (λ t : Tree, Nat) 1 ({step})")
+    for name, size in (("sizeOfTwo", 2), ("sizeOfThree", 3)):
+        stated = f"Eq.{{1}} Nat (size (Tree.node Tree.leaf Tree.leaf)) {size}"
+        data.theorem(name, stated, f"Eq.refl.{{1}} Nat {size}")
+    box = "∀ α : Sort (u + 1), Sort (u + 1)"
+    data.inductive([("Box", box, [("Box.mk", "∀ α : Sort (u + 1), ∀ a : α, Box.{u} α")])], 1, ["u"])
+    even = ("Even", "Type", [("Even.zero", "Even"), ("Even.next", "∀ n : Odd, Even")])
+    data.inductive([even, ("Odd", "Type", [("Odd.next", "∀ n : Even, Odd")])])
+    data.inductive([("Rose", "Type", [("Rose.node", "∀ r : List.{0} Rose, Rose")])])
+    data.inductive([("Bad", "Type", [("Bad.mk", "∀ b : (∀ b : Bad, False), Bad")])])
+    data.inductive([("Nat.succ", "Type", [])])
+    data.inductive([("Mine", "Type", [("propext", "Mine")])])
+    data.axiom("someRose", "Rose")
     data.ask("sizeOfTwo", "Tree.rec", "Tree.node", "Box.rec", "Even.rec", "Odd.rec", "Rose.rec_1")
     data.ask("Bad", "Bad.mk", "Mine", "someRose")
     answer = judged(data)
@@ -148,13 +102,12 @@ def test_inductive_types_get_their_recursors_from_the_kernel(judged: Judge) -> N
 
 def test_a_fresh_environment_forgets_what_was_declared(judged: Judge) -> None:
     data = Data()
-    true, false = data.const("True"), data.const("False")
-    data.axiom("assumed", false)
-    data.theorem("easy", false, data.const("assumed"))
+    data.axiom("assumed", "False")
+    data.theorem("easy", "False", "assumed")
     data.fresh()
-    data.theorem("easy", false, data.const("assumed"))
-    data.theorem("assumed", true, data.const("True.intro"))
-    data.theorem("hard", true, data.const("assumed"))
+    data.theorem("easy", "False", "assumed")
+    data.theorem("assumed", "True", "True.intro")
+    data.theorem("hard", "True", "assumed")
     data.ask("assumed", "easy", "hard")
     answer = judged(data)
     assert answer.accepted == [True, True, True, False, True, True]
@@ -163,7 +116,6 @@ def test_a_fresh_environment_forgets_what_was_declared(judged: Judge) -> None:
 
 def test_names_are_only_data(judged: Judge) -> None:
     data = Data()
-    true, intro = data.const("True"), data.const("True.intro")
     strange: list[Parts] = [
         ("a\ny\nend\n",),
         ("", "", 0),
@@ -174,13 +126,13 @@ def test_names_are_only_data(judged: Judge) -> None:
         ("quoted \"'`",),
     ]
     for each in strange:
-        data.axiom(each, true)
+        data.axiom(each, "True")
     reserved = ["Lean.reduceBool", "Lean.reduceNat", "Nat.pow", "String.ofList", "Char.ofNat", "Quot", "Eq"]
     reserved += ["Classical.choice", "Lean.trustCompiler", "_nested.X", "_kernel_fresh.1", ""]
     for each_reserved in reserved:
-        data.axiom(each_reserved, true)
-    data.theorem("missing\nproofmesh-verdicts 1\n", true, data.const(("not\nend\n",)))
-    data.theorem("fine", true, intro)
+        data.axiom(each_reserved, "True")
+    data.theorem("missing\nproofmesh-verdicts 1\n", "True", data.const(("not\nend\n",)))
+    data.theorem("fine", "True", "True.intro")
     data.ask(*strange, "fine")
     answer = judged(data)
     assert answer.accepted == [True] * len(strange) + [False] * len(reserved) + [False, True]
@@ -189,13 +141,11 @@ def test_names_are_only_data(judged: Judge) -> None:
 
 def test_without_a_library_the_kernel_knows_nothing(judged: Judge) -> None:
     data = Data(imports=())
-    kind = data.sort(data.succ(0))
-    nat = data.const("Nat")
-    data.inductive([("Nat", kind, [("Nat.zero", nat), ("Nat.succ", data.pi(nat, nat))])])
-    data.definition("Nat.add", data.pi(nat, data.pi(nat, nat)), data.lam(nat, data.lam(nat, data.var(0))))
-    data.axiom("two", data.eq(0, nat, data.nat(2), data.nat(2)))
-    data.inductive([("Quot", kind, [])])
-    data.inductive([("Unit2", kind, [("Unit2.unit", data.const("Unit2"))])])
+    data.inductive([("Nat", "Type", [("Nat.zero", "Nat"), ("Nat.succ", "∀ n : Nat, Nat")])])
+    data.definition("Nat.add", "∀ x : Nat, ∀ y : Nat, Nat", "λ x : Nat, λ y : Nat, y")
+    data.axiom("two", "Eq.{0} Nat 2 2")
+    data.inductive([("Quot", "Type", [])])
+    data.inductive([("Unit2", "Type", [("Unit2.unit", "Unit2")])])
     data.ask("Nat", "Unit2.rec")
     answer = judged(data)
     assert answer.accepted == [False, False, False, False, True]

@@ -100,21 +100,18 @@ def test_malformed_data_is_refused(run: Run, number: int) -> None:
 
 def test_ways_to_prove_false_fail_and_what_is_right_beside_them_is_accepted(judged: Judge) -> None:
     data = Data()
-    true, false, nat, one = data.const("True"), data.const("False"), data.const("Nat"), data.succ(0)
-    intro = data.const("True.intro")
-    data.axiom("assumed", false)
-    data.theorem("honest", false, data.const("assumed"))
+    data.axiom("assumed", "False")
+    data.theorem("honest", "False", "assumed")
     data.fresh()
-    for number, value in enumerate((intro, false, data.const("assumed"), data.const("bad3"), data.app(intro, intro))):
-        data.theorem(f"bad{number}", false, value)
-    bottom = data.const("Bottom")
-    data.inductive([("Bottom", data.sort(one), [("Bottom.mk", data.pi(data.pi(bottom, false), bottom))])])
-    data.inductive([("Good", data.sort(one), [("Good.mk", data.const("Good"))])])
-    data.definition("two", nat, data.nat(2))
-    data.theorem("equal", data.eq(one, nat, data.nat(2), data.const("two")), data.refl(one, nat, data.nat(2)))
-    data.theorem("unequal", data.eq(one, nat, data.nat(3), data.const("two")), data.refl(one, nat, data.nat(2)))
-    data.theorem("fine", true, intro)
-    data.axiom("Nat.mul", false)
+    for number, value in enumerate(("True.intro", "False", "assumed", "bad3", "True.intro True.intro")):
+        data.theorem(f"bad{number}", "False", value)
+    data.inductive([("Bottom", "Type", [("Bottom.mk", "∀ b : (∀ b : Bottom, False), Bottom")])])
+    data.inductive([("Good", "Type", [("Good.mk", "Good")])])
+    data.definition("two", "Nat", "2")
+    data.theorem("equal", "Eq.{1} Nat 2 two", "Eq.refl.{1} Nat 2")
+    data.theorem("unequal", "Eq.{1} Nat 3 two", "Eq.refl.{1} Nat 2")
+    data.theorem("fine", "True", "True.intro")
+    data.axiom("Nat.mul", "False")
     data.ask("honest", "bad0", "bad1", "bad2", "bad3", "bad4", "Bottom")
     data.ask("Good.rec", "equal", "unequal", "fine", "assumed", "Nat.mul")
     found = judged(data)
@@ -148,9 +145,9 @@ def repeated(depth: int, wrap: Callable[[int], int], term: int) -> int:
 def test_a_very_deep_term_is_refused_or_there_is_no_answer(run: Run, kind: str, depth: int) -> None:
     data = Data()
     deep = TERMS[kind](data, depth)
-    data.theorem("deep", data.const("False"), deep)
-    data.definition("deepNat", data.const("Nat"), deep)
-    data.theorem("fine", data.const("True"), data.const("True.intro"))
+    data.theorem("deep", "False", deep)
+    data.definition("deepNat", "Nat", deep)
+    data.theorem("fine", "True", "True.intro")
     data.ask("deep", "fine")
     finished = run(data.written())
     if finished.returncode != 0:
@@ -178,12 +175,9 @@ def test_what_could_make_the_kernel_run_code_is_refused_by_the_command(
     assert reduce_bool in text
     other = text.replace(reduce_bool, 'runsCode : List Name := [dotted ["Nat", "gcd"]')
     data = Data()
-    nat, one = data.const("Nat"), data.succ(0)
-    data.definition("direct", data.pi(nat, data.pi(nat, nat)), data.const("Nat.gcd"))
-    data.theorem(
-        "indirect", data.eq(one, nat, data.nat(1), data.nat(1)), data.app(data.const("Nat.gcd_self"), data.nat(1))
-    )
-    data.definition("fine", data.pi(nat, data.pi(nat, nat)), data.const("Nat.add"))
+    data.definition("direct", "∀ x : Nat, ∀ y : Nat, Nat", "Nat.gcd")
+    data.theorem("indirect", "Eq.{1} Nat 1 1", "Nat.gcd_self 1")
+    data.definition("fine", "∀ x : Nat, ∀ y : Nat, Nat", "Nat.add")
     data.ask("direct", "fine", "Nat.gcd_self")
     # 2. The command as users run it, which elaborates the program each time.
     monkeypatch.setattr(judge, "program", lambda toolchain: other)
