@@ -58,13 +58,20 @@ async def leantree(workers: int = 1, queue: int = 100, memory_mb: int = 1024) ->
     """A client of our own LeanTree server, over HTTP on loopback."""
     lean = LeanProcessSettings(workers=workers, queue=queue, memory_mb=memory_mb, tactic_seconds=60.0)
     server, _ = make_server(LeanTreeServerSettings(lean=lean), LeanToolchain.pocket())
-    runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=0.5)
+    async with on_loopback(server.application()) as url:
+        backend = Served(url, workers, queue, server=server)
+        async with started(backend):
+            yield backend
+
+
+@asynccontextmanager
+async def on_loopback(application: web.Application, patience: float = 0.5) -> AsyncIterator[str]:
+    """Serve on a free port; gives the address. `patience`: seconds in which open requests may end."""
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=patience)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        backend = Served(f"http://127.0.0.1:{runner.addresses[0][1]}", workers, queue, server=server)
-        async with started(backend):
-            yield backend
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from node.lean.adapters.leantree.server import LeanTreeServer
 from node.lean.adapters.leantree.service import LeanTreeServerSettings, make_server
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.background import Background
+from tests.node.lean.backends import on_loopback
 
 SETTINGS = LeanTreeServerSettings(lean=LeanProcessSettings(workers=1))
 
@@ -61,13 +61,8 @@ class Wire:
 async def serving(patience: float = 1.0, **changes: Any) -> AsyncIterator[tuple[str, LeanTreeServer]]:
     """A server on a free loopback port; gives its address."""
     server, _ = make_server(replace(SETTINGS, **changes), LeanToolchain.pocket(), patience=patience)
-    runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=5)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}", server
-    finally:
-        await runner.cleanup()
+    async with on_loopback(server.application(), patience=5) as url:
+        yield url, server
 
 
 @pytest.fixture(scope="session")

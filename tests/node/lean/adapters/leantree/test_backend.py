@@ -16,6 +16,7 @@ from common.life.process import kill_group, spawn_child
 from node.lean.adapters.leantree.backend import LeanTreeBackend
 from node.lean.backend import BackendDown, BackendFull, TacticBatch
 from tests.node.lean.adapters.leantree.conftest import serving
+from tests.node.lean.backends import on_loopback
 from tests.waiting import eventually
 
 AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
@@ -100,13 +101,8 @@ async def faulty(answer) -> AsyncIterator[str]:
     """A server whose every request is answered by `answer(request)`."""
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with on_loopback(app, patience=0.1) as url:
+        yield url
 
 
 async def test_what_is_no_leantree_server_is_named():
