@@ -60,14 +60,16 @@ async def test_an_enormous_file_is_judged_within_its_limits(name: str) -> None:
     assert BAD.isdisjoint(accepted(await judged([File("Main", TEXT, ENORMOUS[name])])))
 
 
-@pytest.mark.parametrize("number", [6, pytest.param(2000, marks=pytest.mark.slow)])
-async def test_of_changed_files_nothing_is_accepted_but_what_the_text_proves(number: int) -> None:
-    for first in range(0, number, 60):
-        seeds = range(first, min(first + 60, number))
-        changes: list[Forge] = [lambda content, _, seed=seed: mutate(content, seed).content for seed in seeds]
+@pytest.mark.parametrize(
+    "seeds", [(0, 1, 2, 8, 15), pytest.param(range(2000), marks=pytest.mark.slow)], ids=["some", "all"]
+)
+async def test_of_changed_files_nothing_is_accepted_but_what_the_text_proves(seeds: Sequence[int]) -> None:
+    # The later ones of the sample are refused for reasons that few others meet.
+    for batch in (seeds[first : first + 60] for first in range(0, len(seeds), 60)):
+        changes: list[Forge] = [lambda content, _, seed=seed: mutate(content, seed).content for seed in batch]
         (honest, *_), (whole, *answers) = await in_batch(HONEST, [lambda content, _: content, *changes])
         assert set(whole.accepted) == TRUE and not faults(whole)
-        for seed, answer in zip(seeds, answers, strict=True):
+        for seed, answer in zip(batch, answers, strict=True):
             assert not faults(answer), (mutate(honest, seed).description, answer)
 
 
