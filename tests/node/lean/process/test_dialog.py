@@ -31,4 +31,4 @@ async def test_a_proof_is_not_rejected_because_its_judge_cannot_start(monkeypatc
         for failed in await asyncio.gather(*(verifier.verify_many([HONEST] * n) for n in (1, 2))):
             assert all(isinstance(each, VerificationFailed) and "cannot start" in str(each) for each in failed)
     finally:
-        verifier.close()
+        await verifier.stop()

@@ -98,5 +98,5 @@ async def test_tactics_and_verification_run_with_them(home, tmp_path):
         verdict = await verifier.verify(theorem, "\n".join(tactics))
         assert verdict.accepted, verdict.reason
     finally:
-        verifier.close()
+        await verifier.stop()
         await pool.stop()
