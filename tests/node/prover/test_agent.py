@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -28,8 +29,8 @@ class LosingOneStateLean(ToyLean):
         return dict.fromkeys(tactics, LOST) if states.index(self.ran[-1][0]) == 2 else outcomes
 
 
-def agent(policy: ToyPolicy, lean: ToyLean, simulations: int = 40, leaves: int = 4) -> Agent:
-    return Agent(attempt(simulations), policy, lean, Playing("p", leaves=leaves))
+def agent(policy: ToyPolicy, lean: ToyLean, simulations: int = 40, leaves: int = 4, **playing: Any) -> Agent:
+    return Agent(attempt(simulations), policy, lean, Playing("p", leaves=leaves, **playing))
 
 
 async def test_a_proof_names_its_states_from_the_root() -> None:
@@ -50,34 +51,21 @@ async def test_a_proof_names_its_states_from_the_root() -> None:
 
 
 async def test_values_of_a_network_are_counted_by_whether_their_states_were_solved() -> None:
-    play = Agent(attempt(60), ToyPolicy(0), ToyLean(3, closing=30), Playing("p", has_values=True))
+    play = agent(ToyPolicy(0), ToyLean(3, closing=30), simulations=60, has_values=True)
     shape = (await play.play()).statistics.shape
     assert shape is not None and sum(shape.unsolved) > 0
     assert sum(shape.solved) + sum(shape.unsolved) == shape.expanded - shape.on_proof
 
 
-async def test_a_failed_search_that_lost_an_expansion_is_undecided() -> None:
+async def test_a_failed_search_that_lost_an_expansion_is_undecided_and_one_that_lost_most_is_an_error() -> None:
     result = await agent(ToyPolicy(0), LosingOneStateLean(3, closing=10_000), leaves=1).play()
     statistics = result.statistics
     assert (statistics.simulations, statistics.expansions_lost) == (40, 1)
     assert result.outcome is AttemptOutcome.UNDECIDED and not result.outcome.decided
     lossless = await agent(ToyPolicy(0), ToyLean(3, closing=10_000), leaves=1).play()
     assert lossless.outcome is AttemptOutcome.FAILED and lossless.statistics.expansions_lost == 0
-
-
-@pytest.mark.parametrize(
-    ("lost", "simulations", "outcome"),
-    [
-        (0, 16, AttemptOutcome.FAILED),
-        (1, 16, AttemptOutcome.UNDECIDED),
-        (8, 16, AttemptOutcome.UNDECIDED),
-        (9, 16, AttemptOutcome.ERROR),
-    ],
-)
-def test_what_a_search_without_proof_says_depends_on_what_it_lost(
-    lost: int, simulations: int, outcome: AttemptOutcome
-) -> None:
-    assert unsolved(SearchStatistics(simulations=simulations, expansions_lost=lost))[0] is outcome
+    said = [unsolved(SearchStatistics(simulations=16, expansions_lost=lost))[0] for lost in (0, 1, 8, 9)]
+    assert said == ["failed", "undecided", "undecided", "error"]
 
 
 async def test_bad_statement_carries_leans_message() -> None:
@@ -109,10 +97,10 @@ def test_seeds_differ_by_state_and_round_and_evaluations_repeat() -> None:
 async def test_outcomes_are_told_as_they_come_also_those_that_count_for_nothing() -> None:
     told: list[Outcome] = []
     lean = ToyLean(1)
-    await Agent(attempt(), ToyPolicy(1), lean, Playing("p", leaves=2, on_outcomes=told.extend)).play()
+    await agent(ToyPolicy(1), lean, leaves=2, on_outcomes=told.extend).play()
     assert len(told) == len(lean.ran) > 0
     told.clear()
-    await Agent(attempt(), ToyPolicy(1), LosingLean(1), Playing("p", leaves=2, on_outcomes=told.extend)).play()
+    await agent(ToyPolicy(1), LosingLean(1), leaves=2, on_outcomes=told.extend).play()
     assert {outcome.kind for outcome in told} == {OutcomeKind.LOST}
 
 
@@ -156,7 +144,7 @@ async def test_attempts_do_not_depend_on_the_order_of_arrival(method: Method) ->
 
 @every_method
 async def test_a_larger_budget_of_simulations_tells_what_every_smaller_one_would_have_proved(method: Method) -> None:
-    for seed in range(6):
+    for seed in range(3):
         whole = await play(seed, simulations=64, method=method)
         at = whole.statistics.solved_at_simulations
         assert (at > 0) == (whole.outcome is AttemptOutcome.PROVED)
@@ -169,7 +157,7 @@ async def test_a_larger_budget_of_simulations_tells_what_every_smaller_one_would
 @every_method
 async def test_a_larger_budget_of_lean_attempts_tells_what_every_smaller_one_would_have_proved(method: Method) -> None:
     proved = 0
-    for seed in range(8):
+    for seed in range(4):
         whole = await play(seed, simulations=0, lean_attempts=200, leaves=1, method=method)
         at = whole.statistics.solved_at_lean_attempts
         proved += at > 0
@@ -177,7 +165,7 @@ async def test_a_larger_budget_of_lean_attempts_tells_what_every_smaller_one_wou
             part = await play(seed, simulations=0, lean_attempts=lean_attempts, leaves=1, method=method)
             assert (part.outcome is AttemptOutcome.PROVED) == (0 < at <= lean_attempts)
             assert part.statistics.lean_attempts <= lean_attempts
-    assert proved >= 2
+    assert proved >= 1
 
 
 @pytest.mark.parametrize("leaves", [1, 4])
@@ -198,7 +186,7 @@ async def test_what_the_policy_drew_is_counted() -> None:
             advice = await super().advise(state, samples, seed)
             return Advice(advice.proposals, advice.value, samples=samples, tokens=7 * samples)
 
-    told = (await Agent(attempt(20), Telling(0), ToyLean(3, closing=10_000), Playing("p", leaves=1)).play()).statistics
+    told = (await agent(Telling(0), ToyLean(3, closing=10_000), simulations=20, leaves=1).play()).statistics
     assert (told.samples, told.tokens) == (6 * 20, 42 * 20)
     silent = (await play(3, closing=10_000, simulations=20, leaves=1)).statistics
     assert silent.tactics_tried <= silent.samples < 6 * 20 and silent.tokens == 0, "distinct tactics alone are known"
@@ -313,16 +301,16 @@ class Verifier:
 async def play_verified(verifier: Verifier, seed: int, *, closing: int = 12, **changes: object) -> AttemptResult:
     lean = ToyLean(seed, closing=closing)
     wanted = attempt(**{"simulations": 200, **changes})  # type: ignore[arg-type]
-    agent = Agent(wanted, ToyPolicy(1), lean, Playing("p", leaves=4, verify=verifier))
-    result = await agent.play()
-    assert agent.search is not None and agent.search.in_flight == 0
+    play = Agent(wanted, ToyPolicy(1), lean, Playing("p", leaves=4, verify=verifier))
+    result = await play.play()
+    assert play.search is not None and play.search.in_flight == 0
     return result
 
 
 @every_method
 async def test_the_search_goes_on_after_a_refusal_until_a_proof_is_accepted(method: Method) -> None:
     proved = 0
-    for seed in range(10):
+    for seed in range(4):
         verifier = Verifier(refusals=3)
         result = await play_verified(verifier, seed, method=method)
         assert len({str(proof) for proof in verifier.seen}) == len(verifier.seen), "no proof is verified twice"
@@ -332,15 +320,14 @@ async def test_the_search_goes_on_after_a_refusal_until_a_proof_is_accepted(meth
             assert result.proof == verifier.seen[-1] and len(verifier.seen) == 4
             assert result.statistics.proofs_rejected == 3
             assert 0 < result.statistics.solved_at_simulations <= result.statistics.simulations
-    assert proved >= 5
+    assert proved >= 2
 
 
 async def test_an_attempt_ends_after_too_many_refused_proofs() -> None:
     async def refusals_of(parameters: SearchParameters) -> tuple[AttemptResult, int]:
-        verifier = Verifier(refusals=10**9)
-        lean = ToyLean(1, closing=12)
-        agent = Agent(attempt(100), ToyPolicy(1), lean, Playing("p", leaves=4, verify=verifier, parameters=parameters))
-        return await agent.play(), len(verifier.seen)
+        verifier, lean = Verifier(refusals=10**9), ToyLean(1, closing=12)
+        play = agent(ToyPolicy(1), lean, simulations=100, verify=verifier, parameters=parameters)
+        return await play.play(), len(verifier.seen)
 
     _, usual = await refusals_of(SearchParameters())
     result, limited = await refusals_of(SearchParameters(max_refusals=2))
@@ -353,9 +340,7 @@ async def test_verification_that_nobody_answers_is_an_error_and_no_proof() -> No
     async def unanswered(proof: ProofTree) -> str:
         raise Unanswered("nobody serves lean.verify")
 
-    result = await Agent(
-        attempt(), ToyPolicy(1), ToyLean(1, closing=6), Playing("p", leaves=1, verify=unanswered)
-    ).play()
+    result = await agent(ToyPolicy(1), ToyLean(1, closing=6), leaves=1, verify=unanswered).play()
     assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None)
     assert "nobody serves lean.verify" in result.message
 
@@ -363,14 +348,13 @@ async def test_verification_that_nobody_answers_is_an_error_and_no_proof() -> No
 class Clock:
     """A clock that is set by hand."""
 
-    def __init__(self) -> None:
-        self.now = 100.0
+    now = 100.0
 
     def __call__(self) -> float:
         return self.now
 
 
-def test_whichever_budget_ends_first_ends_the_attempt() -> None:
+def test_whichever_budget_ends_first_ends_the_attempt_and_time_stands_still_in_pauses() -> None:
     clock = Clock()
     budget = Budget(attempt(simulations=10, lean_attempts=20, seconds=5.0), clock)
     assert budget.ended(9) is None
@@ -387,16 +371,12 @@ def test_whichever_budget_ends_first_ends_the_attempt() -> None:
         "5 seconds",
         "no tactic is left to try",
     ]
-
-
-def test_time_begins_at_the_start_and_stands_still_in_pauses() -> None:
-    clock = Clock()
-    budget = Budget(attempt(0, seconds=5.0), clock)
+    timed = Budget(attempt(0, seconds=5.0), clock)
     clock.now += 60.0
-    budget.start()
+    timed.start()
     clock.now += 4.0
-    budget.pause(3.0)
-    assert budget.seconds == 1.0 and budget.ended(0) is None
+    timed.pause(3.0)
+    assert timed.seconds == 1.0 and timed.ended(0) is None
 
 
 @pytest.mark.parametrize(

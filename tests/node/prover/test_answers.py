@@ -74,17 +74,21 @@ async def test_value_that_is_no_number_is_refused(bus: Bus) -> None:
         await policy(bus).advise("⊢ True", 3, seed=1)
 
 
-async def test_too_few_outcomes_are_lost_and_not_failed(bus: Bus) -> None:
-    await answer_lean(bus, lambda request: LeanRunReply(state="⊢ True", outcomes=(Outcome(OutcomeKind.ERROR),)))
-    outcomes = await lean(bus).run((), ["simp", "trivial"])
-    assert {outcome.kind for outcome in outcomes.values()} == {OutcomeKind.LOST}
+GOALS, WRONG, ERROR = (
+    Outcome(OutcomeKind.GOALS),
+    Outcome(OutcomeKind.PROVED, (Branch("⊢ True"),)),
+    Outcome(OutcomeKind.ERROR),
+)
 
 
-async def test_outcomes_that_contradict_themselves_are_lost(bus: Bus) -> None:
-    wrong = (Outcome(OutcomeKind.GOALS), Outcome(OutcomeKind.PROVED, (Branch("⊢ True"),)), Outcome(OutcomeKind.ERROR))
-    await answer_lean(bus, lambda request: LeanRunReply(state="⊢ True", outcomes=wrong))
+@pytest.mark.parametrize(("told", "kinds"), [((ERROR,), "LLL"), ((GOALS, WRONG, ERROR), "LLE")])
+async def test_too_few_outcomes_and_those_that_contradict_themselves_are_lost_and_not_failed(
+    bus: Bus, told: tuple[Outcome, ...], kinds: str
+) -> None:
+    await answer_lean(bus, lambda request: LeanRunReply(state="⊢ True", outcomes=told))
     outcomes = await lean(bus).run((), ["a", "b", "c"])
-    assert [outcomes[tactic].kind for tactic in "abc"] == [OutcomeKind.LOST, OutcomeKind.LOST, OutcomeKind.ERROR]
+    expected = {"L": OutcomeKind.LOST, "E": OutcomeKind.ERROR}
+    assert [outcomes[tactic].kind for tactic in "abc"] == [expected[kind] for kind in kinds]
 
 
 async def test_without_a_limit_of_its_own_a_prover_waits_as_long_as_the_lean_proxy_lets_tactics_run() -> None:

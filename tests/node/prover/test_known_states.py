@@ -95,7 +95,7 @@ def places(states: Iterable[str], known: KnownStates | AllKeys) -> list[tuple[in
     return found
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6), st.sampled_from(MERGINGS))
 def test_the_same_states_are_merged_as_if_every_key_were_computed(seed: int, merging: Merging) -> None:
     generator = random.Random(seed)

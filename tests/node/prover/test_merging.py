@@ -5,7 +5,46 @@ from __future__ import annotations
 import pytest
 
 from node.lean.text.canonical import Merging, canonical
-from tests.node.prover.logic import DIFFERENT, SAME, SAME_BUT_FOR_ORDER
+
+SAME: dict[str, tuple[str, str, dict[str, str]]] = {
+    "a hypothesis of another name": ("p : Prop\nh : p\n⊢ p", "p : Prop\nk : p\n⊢ p", {"p": "p", "h": "k"}),
+    "names swapped": ("p q : Prop\nh : p ∧ q\n⊢ q", "q p : Prop\nh : q ∧ p\n⊢ p", {"p": "q", "q": "p", "h": "h"}),
+    "a projection": ("n : Nat × Nat\n⊢ n.1 = Nat.succ 0", "k : Nat × Nat\n⊢ k.1 = Nat.succ 0", {"n": "k"}),
+    "bound variables": ("n : Nat\n⊢ ∀ (x : Nat), x ≤ n", "m : Nat\n⊢ ∀ (k : Nat), k ≤ m", {"n": "m"}),
+    "an inaccessible name": ("n✝ : Nat\nh : n✝ = 0\n⊢ True", "k✝ : Nat\nh : k✝ = 0\n⊢ True", {"n✝": "k✝", "h": "h"}),
+    "a value": ("n : Nat := 5\n⊢ n = 5", "k : Nat := 5\n⊢ k = 5", {"n": "k"}),
+    "several goals": ("a : Nat\n⊢ ?m.1 = a\n\na : Nat\n⊢ Nat", "b : Nat\n⊢ ?m.1 = b\n\nb : Nat\n⊢ Nat", {"a": "b"}),
+}
+
+SAME_BUT_FOR_ORDER: dict[str, tuple[str, str, dict[str, str]]] = {
+    "hypotheses": ("p q : Prop\nh : p\nk : q\n⊢ p", "q p : Prop\nk : q\nh : p\n⊢ p", {"p": "p", "h": "h", "k": "k"}),
+    "symmetry": ("p q : Prop\nh : p ∧ q\n⊢ q ∧ p", "p q : Prop\nk : q ∧ p\n⊢ p ∧ q", {"p": "q", "q": "p", "h": "k"}),
+    "found by their use alone": (
+        "p q r : Prop\na : p → q\nb : q → r\n⊢ False",
+        "p q r : Prop\nb : r → p\na : p → q\n⊢ False",
+        {},
+    ),
+}
+
+DIFFERENT: dict[str, tuple[str, str]] = {
+    "a hypothesis used otherwise": ("p q : Prop\nh : p\n⊢ p", "p q : Prop\nh : q\n⊢ p"),
+    "a name that can be written": ("h : True\n⊢ p", "h✝ : True\n⊢ p"),
+    "order of names that cannot be written": ("a✝¹ : p\na✝ : q\n⊢ p ∧ q", "a✝¹ : q\na✝ : p\n⊢ p ∧ q"),
+    "what shadows a name": ("b✝ : r\nk : p\nb : q\n⊢ r", "b✝ : r\nb : p\nh : q\n⊢ r"),
+    "what `have` brings in": ("this : p\n⊢ p", "h : p\n⊢ p"),
+    "a global name": ("n : Nat\n⊢ n = foo", "n : Nat\n⊢ n = bar"),
+    "the field of a name": ("x : T\nl : T\n⊢ x.l = 0", "x : T\nk : T\n⊢ x.k = 0"),
+    "elided terms": ("h : p\n⊢ f ⋯ = 0", "k : p\n⊢ f ⋯ = 0"),
+    "strings": ('h : s = "h"\n⊢ True', 'k : s = "k"\n⊢ True'),
+    "names in guillemets": ("«a b» : p\n⊢ p", "«a c» : p\n⊢ p"),
+    "ranges": ("a b : Nat\n⊢ ∫ x in 0..a, x = b", "b a : Nat\n⊢ ∫ x in 0..b, x = a"),
+    "a name that is a field, too": ("fst : Nat\n⊢ { fst := fst } = x", "fs : Nat\n⊢ { fs := fs } = x"),
+    "factorials, which are names of their own": ("n m : Nat\nh : n < m\n⊢ n! = 1", "m n : Nat\nh : m < n\n⊢ n! = 1"),
+    "bound variables that are used otherwise": ("⊢ ∀ (x y : Nat), x < y", "⊢ ∀ (x y : Nat), y < x"),
+    "what may be bound or not": ("⊢ ∀ x > c, P x", "⊢ ∀ x > d, P x"),
+    "lines that are no hypotheses": ("| f x\nh : p\n⊢ p", "| f x\nk : p\n⊢ p"),
+    "goals that are no goals": ("s1", "s2"),
+}
 
 
 def answers(first: str, second: str, merging: Merging) -> dict[str, str] | None:

@@ -23,7 +23,7 @@ from tests.node.prover.toys import (
     random_environment,
 )
 
-SEARCHES = settings(max_examples=25, deadline=None, derandomize=True)
+SEARCHES = settings(max_examples=8, deadline=None, derandomize=True)
 every_method = pytest.mark.parametrize("method", METHODS)
 seeds = st.integers(0, 10_000)
 leaves = st.integers(1, 6)
@@ -44,15 +44,17 @@ def test_every_method_has_its_search() -> None:
 
 
 @every_method
-@settings(SEARCHES, max_examples=30)
+@settings(SEARCHES, max_examples=12)
 @given(seeds, states, leaves, st.sampled_from([6, 10, 20, 40]))
-def test_proofs_are_valid_and_the_graph_agrees_with_itself(
+def test_proofs_are_valid_and_the_graph_agrees_with_itself_and_comes_out_the_same_again(
     method: str, seed: int, states: int, leaves: int, closing: int
 ) -> None:
     environment = random_environment(seed, states, closing=closing)
     search, expanded = searched(method, environment, seed, leaves)
     assert len(expanded) == search.statistics.simulations and (search.finished or len(expanded) == 60)
     assert search.in_flight == 0, "no virtual loss is left"
+    again, same = searched(method, environment, seed, leaves)
+    assert expanded == same and [node.value for node in search.tree.nodes] == [node.value for node in again.tree.nodes]
     check_marks(search)
     for node in search.tree.nodes:
         assert node.in_flight == 0 and not node.pending
@@ -76,28 +78,8 @@ def test_a_policy_that_has_no_more_ends_the_search(method: str, seed: int, state
     # Whatever is not solved is dead in the end: no state that matters is forgotten.
     environment = random_environment(seed, states, closing=10_000)
     search = begin(method, "s0", SearchParameters(max_depth=6), seed)
-    window = []
-    for _ in range(5000):
-        while len(window) < leaves and (request := search.select()) is not None:
-            window.append(request)
-        if not window:
-            break
-        request = window.pop(0)
-        tactics = [f"t{index}" for index in range(3)]
-        outcomes = {tactic: environment(request.state, tactic) for tactic in tactics}
-        proposals = [Proposal(tactic, 1.0) for tactic in tactics]
-        search.feed(request, proposals, -5.0, outcomes, exhausted=True)
+    play(search, environment, seed=seed, simulations=5000, leaves=leaves, tactics=3)
     assert search.exhausted
-
-
-@every_method
-@SEARCHES
-@given(seeds, states, leaves)
-def test_every_search_is_deterministic(method: str, seed: int, states: int, leaves: int) -> None:
-    environment = random_environment(seed, states, closing=40)
-    (first, order), (second, same) = (searched(method, environment, seed, leaves) for _ in range(2))
-    assert order == same
-    assert [node.value for node in first.tree.nodes] == [node.value for node in second.tree.nodes]
 
 
 @every_method
@@ -115,8 +97,8 @@ def test_a_search_says_when_it_was_solved(method: str, seed: int, states: int, l
 
 @every_method
 def test_methods_solve_some_graphs_and_leave_others_open(method: str) -> None:
-    found = [searched(method, random_environment(seed, 50, closing=60), seed, 3)[0].solved for seed in range(50)]
-    assert 5 <= sum(found) <= 45
+    found = [searched(method, random_environment(seed, 50, closing=60), seed, 3)[0].solved for seed in range(20)]
+    assert 2 <= sum(found) <= 18
 
 
 @every_method

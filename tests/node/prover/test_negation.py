@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from common.lean import Branch, Outcome, OutcomeKind, Theorem
+from common.lean import Outcome, OutcomeKind, Theorem
 from common.protocol.attempts import AttemptOutcome, AttemptResult
 from node.lean.opened import OpenedLean
 from node.prover.agent import Agent, Playing
@@ -16,7 +16,7 @@ from node.prover.search.parameters import SearchParameters
 from node.prover.search.search import Search
 from node.prover.search.simulation import Leaf
 from tests.node.play.opened import environment_of, verified
-from tests.node.prover.toys import attempt
+from tests.node.prover.toys import attempt, goals
 
 ON = SearchParameters(negate_below=15.0, negation_share=0.5, negation_simulations=4, unvisited_penalty=0.0)
 FALSE_STATE, NEGATED, HARD = "n : Nat\n⊢ n < n", "⊢ ¬∀ (n : Nat), n < n", "n : Nat\n⊢ n = n"
@@ -24,11 +24,6 @@ FALSE_STATE, NEGATED, HARD = "n : Nat\n⊢ n < n", "⊢ ¬∀ (n : Nat), n < n",
 
 def negating_search(parameters: SearchParameters = ON) -> NegatingSearch:
     return NegatingSearch(Search("root", parameters), lambda state: Search(state, parameters), parameters)
-
-
-def goals(*states: str) -> Outcome:
-    branches = tuple(Branch(state, (place,)) for place, state in enumerate(states))
-    return Outcome(OutcomeKind.GOALS, branches=branches)
 
 
 def lean(request: Leaf, tactic: str) -> Outcome:

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack
 from pathlib import Path
-from tempfile import mkdtemp
-from typing import Any
 
-import pytest
-
+from broker import streams
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
 from common.protocol.attempts import AttemptResult
@@ -24,43 +19,22 @@ THEOREMS = {
     "zero": Theorem("t", "(n : Nat)", "n + 0 = n"),
 }
 
-Start = Callable[..., Coroutine[Any, Any, asyncio.subprocess.Process]]
-
-
-@pytest.fixture
-async def start_prover(broker: BusSettings, bus: Bus, tmp_path: Path) -> AsyncIterator[Start]:
-    """Starts provers with nothing but the broker's address and credentials, in an empty working directory."""
-    async with AsyncExitStack() as started:
-
-        async def start(*flags: str, fault: str = "") -> asyncio.subprocess.Process:
-            folder = Path(mkdtemp(dir=tmp_path))
-            return await started.enter_async_context(
-                prover_process(bus, broker, "fixed", *flags, fault=fault, cwd=folder)
-            )
-
-        yield start
-
-
-async def until_nothing_is_leased(bus: Bus) -> None:
-    async def condition() -> bool:
-        return not (await bus.leased())["todo-train"] and not (await bus.backlog())["todo-train"]
-
-    await until(condition, what="an empty queue")
-
 
 async def test_prover_killed_between_result_and_acknowledgement(
-    bus: Bus, lean_proxy: object, start_prover: Start
+    bus: Bus, broker: BusSettings, lean_proxy: object, tmp_path: Path
 ) -> None:
-    from broker import streams
+    async def nothing_is_leased() -> bool:
+        return not (await bus.leased())["todo-train"] and not (await bus.backlog())["todo-train"]
 
     await bus.ensure(streams.run_spec(bus.run, ack_wait=2.0))  # so that the dead prover's leases soon run out
-    first = await start_prover(fault="prover:published-not-acked#2")
-    await dispatch(bus, THEOREMS)
-    assert await asyncio.wait_for(first.wait(), 60) == -9
+    fault = "prover:published-not-acked#2"
+    async with prover_process(bus, broker, "fixed", fault=fault, cwd=tmp_path) as first:
+        await dispatch(bus, THEOREMS)
+        assert await asyncio.wait_for(first.wait(), 60) == -9
     assert (await bus.leased())["todo-train"] >= 1, "the lease of the published result is still open"
-    await start_prover()
-    found = await collect(bus, set(THEOREMS))
-    await until_nothing_is_leased(bus)
+    async with prover_process(bus, broker, "fixed", cwd=tmp_path):
+        found = await collect(bus, set(THEOREMS))
+        await until(nothing_is_leased, what="an empty queue")
     for lease in await bus.lease("results-learner", AttemptResult, limit=50, wait=0.5):
         found.append(lease.message)
         await lease.ack()

@@ -6,14 +6,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from common.lean import Branch, Layout, Outcome, OutcomeKind, ProofTree, Step
-from node.prover.policies.policy import Proposal
 from node.prover.search.methods import METHODS, ProofSearch, begin
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.search import Search
-from node.prover.search.simulation import Leaf
 from tests.node.prover.toys import PROVED, check_marks, expand, goals, is_valid, play, random_environment
 
-SEARCHES = settings(max_examples=40, deadline=None, derandomize=True)
+SEARCHES = settings(max_examples=12, deadline=None, derandomize=True)
 every_method = pytest.mark.parametrize("method", METHODS)
 
 
@@ -108,17 +106,10 @@ def test_a_search_all_of_whose_proofs_are_refused_comes_to_its_end(
 ) -> None:
     environment = random_environment(seed, states, closing=6)
     search = begin(method, "s0", SearchParameters(max_depth=5), seed)
-    window: list[Leaf] = []
-    for _ in range(5000):
-        while len(window) < leaves and (request := search.select()) is not None:
-            window.append(request)
-        if not window:
-            break
-        request = window.pop(0)
-        proposals = [Proposal(f"t{index}", 1.0 + index) for index in range(4)]
-        outcomes = {p.tactic: environment(request.state, p.tactic) for p in proposals}
-        search.feed(request, proposals, -5.0, outcomes, exhausted=True)
+    while not search.exhausted:
+        play(search, environment, seed=seed, simulations=5000, leaves=leaves, tactics=4)
+        assert search.finished
         while search.solved:
             reject(search)
-    assert search.exhausted and not search.in_flight
+    assert not search.in_flight
     check_marks(search)

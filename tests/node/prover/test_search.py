@@ -100,13 +100,6 @@ def test_a_dead_end_ranks_below_every_untried_sibling_and_is_dead_after_two_roun
     assert search.solved
 
 
-def test_the_root_is_sampled_for_as_long_as_the_budget_lasts() -> None:
-    search = Search("root")
-    for _ in range(5):
-        assert expand(search, -5.0, {"bad": ERROR}) == "root"
-    assert not search.exhausted
-
-
 def test_a_state_is_sampled_again_after_2155_visits_however_many_actions_it_has() -> None:
     search = Search("root", SearchParameters(progressive_c=0.1))  # here after 47: 0.1 · 47^0.6 = 1.008
     expand(search, -5.0, {f"t{number}": goals(f"s{number}") for number in range(5)})
@@ -124,23 +117,6 @@ def test_select_goes_on_beside_a_subtree_that_waits_for_expansions_in_flight() -
     assert first is not None and second is not None
     assert (first.state, second.state) == ("A1", "B")
     assert search.select() is None
-
-
-def test_product_visits_every_branch_first_and_backs_up_the_minimum() -> None:
-    search = Search("root")
-    expand(search, -6.0, {"cases": goals("A", "B")})
-    action = search.tree.root.actions[0]
-    assert expand(search, -2.0, {"a": goals("A1")}) == "A"
-    assert action.value == -3.0  # one reward below the only visited branch
-    # Unvisited B has V = -2 - 4, so 1 - Q = 1 - 0.99^5 = 0.05; A has 1 - 0.99 = 0.01.
-    assert expand(search, -9.0, {"b": goals("B1")}) == "B"
-    # min(-2, -9) = -9, minus one: mean of -3 and -10.
-    assert action.value == -6.5
-    assert search.tree.root.value == pytest.approx((-6 - 3 - 10) / 3)
-    # A: 1 - 0.99^1 = 0.01; B: 1 - 0.99^8 = 0.0773; exploration 64 · 0.0016 · 0.5 · sqrt(2) / 2 = 0.0367 for both: B.
-    assert expand(search, -4.0, {"b2": goals("B2")}) == "B1"
-    # B = (-9 - 5) / 2 = -7: minimum -7, action (-3 - 10 - 8) / 3.
-    assert action.value == -7.0
 
 
 def test_a_proof_lists_the_failed_tactics_of_the_network_alone() -> None:
@@ -166,13 +142,14 @@ def test_a_proof_lists_the_failed_tactics_of_the_network_alone() -> None:
     assert second.failed == ()
 
 
-def test_state_without_legal_tactic_is_sampled_again_and_asks_only_for_new_tactics() -> None:
+def test_a_root_without_legal_tactic_is_sampled_as_long_as_the_budget_lasts_and_asks_only_for_new_tactics() -> None:
     search = Search("root")
-    expand(search, -5.0, {"bad": ERROR})
-    assert search.tree.root.value == -40.0
+    for _ in range(5):
+        assert expand(search, -5.0, {"bad": ERROR}) == "root"
+    assert search.tree.root.value == -40.0 and not search.exhausted
     request = search.select()
     assert request is not None
-    assert (request.state, request.round, request.tried) == ("root", 1, frozenset({"bad"}))
+    assert (request.state, request.round, request.tried) == ("root", 5, frozenset({"bad"}))
     search.feed(request, [Proposal("bad", 1.0), Proposal("good", 1.0)], -5.0, {"good": PROVED})
     assert search.solved
 

@@ -40,27 +40,20 @@ async def test_the_search_goes_on_after_a_proof_that_lean_refuses_whoever_accept
     bus: Bus, broker: BusSettings, lean_proxy: object, theorem: Theorem, tmp_path: Path
 ) -> None:
     accepted = LeanVerifyReply(accepted=True, axioms=(), lean_version="4.35.0", rechecked=True)
-    async with forging(broker, bus.run, (accepted, {})):
-        await search_goes_on(bus, theorem, tmp_path)
-
-
-async def search_goes_on(bus: Bus, theorem: Theorem, tmp_path: Path) -> None:
     tactics = tmp_path / "cheating.txt"
     tactics.write_text("exact cheat _\nconstructor\nexact h.1\nexact h.2\n", encoding="utf-8")
     attempts = [attempt("believed", theorem), attempt("verified", theorem, verify=True)]
-    found = await played(bus, attempts, policy=f"tactics:{tactics}")
-    believed, verified = found["believed"], found["verified"]
+    async with forging(broker, bus.run, (accepted, {})):
+        found = await played(bus, attempts, policy=f"tactics:{tactics}")
+        tactics.write_text("exact cheat _\n", encoding="utf-8")  # nothing else is there to be found
+        alone = await played(bus, [attempt("refused", theorem, verify=True)], policy=f"tactics:{tactics}")
+    believed, verified, refused = found["believed"], found["verified"], alone["refused"]
     assert believed.proof is not None and "cheat" in proof_script(believed.proof)
     assert verified.outcome is AttemptOutcome.PROVED, verified.message
     assert verified.proof is not None and "cheat" not in proof_script(verified.proof)
     statistics = verified.statistics
     assert statistics.proofs_rejected >= 1 and statistics.seconds_verify > 0
     assert statistics.solved_at_simulations > believed.statistics.solved_at_simulations
-    verify = Verification(bus, theorem, timeout=30, patience=60)
-    assert await verify(verified.proof) == ""
-
-    tactics.write_text("exact cheat _\n", encoding="utf-8")  # nothing else is there to be found
-    refused = (await played(bus, [attempt("refused", theorem, verify=True)], policy=f"tactics:{tactics}"))["refused"]
     assert (refused.outcome, refused.proof) == (AttemptOutcome.FAILED, None)
     assert refused.statistics.ended is Ended.EXHAUSTED and refused.statistics.proofs_rejected == 1
     assert "uses other axioms than Lean's own: cheat" in refused.message

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 import pytest
 
 from common.bus import Unanswered
-from common.lean import Outcome, ProofTree, Step
+from common.lean import Branch, Outcome, OutcomeKind, ProofTree, Step
 from common.protocol.attempts import (
+    Attempt,
     AttemptOutcome,
     AttemptResult,
     AttemptStatistics,
@@ -28,9 +29,78 @@ from node.prover.agent import Playing
 from node.prover.player import agent_of
 from node.prover.policies.policy import NoTactics
 from node.prover.policies.proofs import Draft, ProofRequest, ProofsUnavailable, beginning
-from node.prover.whole_proof import MOST_LOSSES, Beginnings, both, halved, remaining
+from node.prover.whole_proof import MOST_LOSSES, Beginnings, WholeProofAgent, both, halved, remaining
 from tests.node.prover.toys import ToyLean, ToyPolicy, attempt as any_attempt
-from tests.node.prover.whole import Lean, Listed, Verifier, attempt, play
+
+GOALS = Outcome(OutcomeKind.GOALS, (Branch("⊢ True"),))
+
+
+class Listed:
+    """Gives proofs in their order, after a random number of turns of the event loop. Corrects `bad N` to `bad N+1`."""
+
+    def __init__(self, *proofs: str, jitter: int = 0, error: Exception | None = None) -> None:
+        """`error`: how every request but the first ends."""
+        self.proofs, self.error = proofs, error
+        self.asked: list[ProofRequest] = []
+        self._random = random.Random(jitter)
+
+    async def propose(self, request: ProofRequest) -> list[Draft]:
+        self.asked.append(request)
+        if self.error is not None and request.first:
+            raise self.error
+        for _ in range(self._random.randrange(5)):
+            await asyncio.sleep(0)
+        if request.correct:
+            number = int(request.correct[-1].draft.text.split()[-1])
+            return [Draft(f"bad {number + 1}", tokens=7)]
+        given = self.proofs[request.first : request.first + request.count]
+        return [Draft(text, "" if text else "no code", tokens=10) for text in given]
+
+
+class Lean:
+    """Takes `good`, and nothing else, for a proof; `lost` is lost and `hang` not finished."""
+
+    def __init__(self, good: Sequence[str] = ("good",)) -> None:
+        self.good = good
+        self.ran: list[str] = []
+
+    async def open(self) -> str:
+        return "⊢ t"
+
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        assert path == ()
+        self.ran += tactics
+        await asyncio.sleep(0)
+        return {tactic: self._outcome(tactic) for tactic in tactics}
+
+    def _outcome(self, tactic: str) -> Outcome:
+        if tactic in self.good:
+            return Outcome(OutcomeKind.PROVED)
+        if tactic.startswith(("lost", "hang")):
+            return Outcome(OutcomeKind.LOST if tactic.startswith("lost") else OutcomeKind.TIMEOUT)
+        return GOALS if tactic.startswith("half") else Outcome(OutcomeKind.ERROR, message=f"unknown tactic {tactic}")
+
+
+class Verifier:
+    """Accepts these scripts, and keeps all that it was asked about."""
+
+    def __init__(self, *accepted: str) -> None:
+        self.accepted = accepted
+        self.seen: list[str] = []
+
+    async def __call__(self, proof: ProofTree) -> str:
+        self.seen.append(proof.tactic)
+        return "" if proof.tactic in self.accepted else f"refused: {proof.tactic}"
+
+
+def attempt(**changes: object) -> Attempt:
+    return any_attempt(**{"simulations": 20, "samples": 4, "method": Method.WHOLE_PROOF, **changes})  # type: ignore[arg-type]
+
+
+async def play(
+    source: Listed, lean: Lean | None = None, verify: Verifier | None = None, **changes: object
+) -> AttemptResult:
+    return await WholeProofAgent(attempt(**changes), source, lean or Lean(), Playing("p", verify=verify)).play()
 
 
 async def test_the_first_proof_that_lean_takes_is_the_result_and_what_stands_behind_it_is_not_counted() -> None:
@@ -44,6 +114,7 @@ async def test_the_first_proof_that_lean_takes_is_the_result_and_what_stands_beh
     assert lean.ran == ["bad 0", "half", "bad 1", "good", "better", "bad 2"]
     assert statistics.lean_attempts == len(lean.ran)
     assert statistics.samples >= 8 and statistics.tokens == 10 * statistics.samples
+    assert (result.proofs, statistics.correct) == ((), 0), "that is what `every_proof` counts"
 
 
 PROOFS = ("bad 0", "bad 0", "", "bad 1", "half", "bad 2", "good", "bad 3")
@@ -52,22 +123,16 @@ PROOFS = ("bad 0", "bad 0", "", "bad 1", "half", "bad 2", "good", "bad 3")
 async def test_a_budget_is_used_up_to_the_last_proof_and_not_beyond() -> None:
     whole = (await play(Listed(*PROOFS))).statistics
     assert (whole.solved_at_simulations, whole.solved_at_lean_attempts) == (7, 5)
-    for simulations in range(1, 10):
+    for budget in range(1, 10):
+        result = await play(Listed(*PROOFS), simulations=budget)
+        proved, statistics = result.outcome is AttemptOutcome.PROVED, result.statistics
+        assert proved == (budget >= 7) and statistics.simulations == min(budget, 7)
+        assert proved or (statistics.ended, statistics.samples) == (Ended.SIMULATIONS, budget)
         lean = Lean()
-        result = await play(Listed(*PROOFS), lean, simulations=simulations)
-        proved = simulations >= whole.solved_at_simulations
-        assert (result.outcome is AttemptOutcome.PROVED) == proved
-        assert result.statistics.simulations == min(simulations, 7)
-        if not proved:
-            assert result.statistics.ended is Ended.SIMULATIONS and result.statistics.samples == simulations
-    for attempts in range(1, 8):
-        lean = Lean()
-        result = await play(Listed(*PROOFS), lean, simulations=0, lean_attempts=attempts)
-        proved = attempts >= whole.solved_at_lean_attempts
-        assert (result.outcome is AttemptOutcome.PROVED) == proved
-        assert len(lean.ran) == result.statistics.lean_attempts <= attempts
-        if not proved:
-            assert result.statistics.ended is Ended.LEAN_ATTEMPTS and len(lean.ran) == attempts
+        result = await play(Listed(*PROOFS), lean, simulations=0, lean_attempts=budget)
+        proved, statistics = result.outcome is AttemptOutcome.PROVED, result.statistics
+        assert proved == (budget >= 5) and len(lean.ran) == statistics.lean_attempts <= budget
+        assert proved or (statistics.ended, len(lean.ran)) == (Ended.LEAN_ATTEMPTS, budget)
 
 
 async def test_a_failed_proof_goes_back_with_leans_words_as_often_as_asked() -> None:
@@ -125,13 +190,7 @@ async def test_an_attempt_for_whole_proofs_that_nothing_writes_is_an_error_that_
 
 @pytest.mark.parametrize("error", [ProofsUnavailable("no server"), Unanswered("no inference")])
 async def test_a_source_that_fails_is_an_error(error: Exception) -> None:
-    class Failing(Listed):
-        async def propose(self, request: ProofRequest) -> list[Draft]:
-            if request.first:
-                raise error
-            return await super().propose(request)
-
-    result = await play(Failing(*PROOFS))
+    result = await play(Listed(*PROOFS, error=error))
     assert result.outcome is AttemptOutcome.ERROR and str(error) in result.message
     assert result.statistics.simulations == 4
 
@@ -175,7 +234,7 @@ def counted(texts: list[str]) -> tuple[SampledProof, ...]:
     return tuple(SampledProof(script, count=len(at), first=at[0]) for script, at in found.items())
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 async def test_every_sample_is_tried_once_and_the_counts_are_those_of_a_plain_loop(seed: int) -> None:
     rng = random.Random(seed)
     texts = rng.choices(TEXTS, k=rng.randint(1, 40))
@@ -219,21 +278,16 @@ async def test_what_does_not_go_with_it_is_an_error_that_says_so(changes: dict[s
 
 
 async def test_proofs_that_have_no_room_are_counted_and_the_others_travel(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [f"good {number} {'x' * 4_000}" for number in range(200)]
-    result = await played(Listed(*texts), Lean(texts), simulations=200, samples=32)
-    pieces = divide(result)
+    texts = [f"good {number} {'x' * 4_000}" for number in range(40)]
+    result = await played(Listed(*texts), Lean(texts), simulations=40, samples=32)
+    pieces = divide(result, limit=100_000)
     assert len(pieces) > 1
     parts = PartialResults()
     assert [parts.add(decode(encode(piece), ResultPart)) for piece in pieces][-1] == result
-    assert len(result.proofs) == 200
+    assert len(result.proofs) == 40
     monkeypatch.setattr(whole_proof, "MOST_BYTES", 20_100)
-    short = await played(Listed(*texts), Lean(texts), simulations=200, samples=32)
-    assert short.proofs == result.proofs[:5] and short.statistics.correct == 200
-
-
-async def test_other_attempts_end_with_the_first_proof_as_before() -> None:
-    result = await play(Listed("bad 1", "good 1", "good 2"), Lean(PROOFS_every))
-    assert (result.proofs, result.statistics.correct, result.statistics.simulations) == ((), 0, 2)
+    short = await played(Listed(*texts), Lean(texts), simulations=40, samples=32)
+    assert short.proofs == result.proofs[:5] and short.statistics.correct == 40
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,11 @@ def random_policy(seed: int, request: Leaf, vocabulary: int) -> tuple[list[Propo
     return proposals, -1.0 - derive_seed(seed, request.state) % 10
 
 
-def play(search: ProofSearch, environment: Environment, *, seed: int, simulations: int, leaves: int = 1) -> list[str]:
-    """Run a search with up to `leaves` expansions in flight, fed in order of selection; returns the states expanded."""
+def play(
+    search: ProofSearch, environment: Environment, *, seed: int, simulations: int, leaves: int = 1, tactics: int = 0
+) -> list[str]:
+    """Run a search with up to `leaves` expansions in flight, fed in order of selection; returns the states expanded.
+    `tactics`: every state has so many and no more, without a policy that draws some."""
     window: list[Leaf] = []
     expanded: list[str] = []
     while search.statistics.simulations < simulations:
@@ -75,8 +78,10 @@ def play(search: ProofSearch, environment: Environment, *, seed: int, simulation
             break
         request = window.pop(0)
         proposals, value = random_policy(seed, request, vocabulary=12)
+        if tactics:
+            proposals = [Proposal(f"t{number}", 1.0 + number) for number in range(tactics)]
         outcomes = {p.tactic: environment(request.state, p.tactic) for p in proposals if p.tactic not in request.tried}
-        search.feed(request, proposals, value, outcomes)
+        search.feed(request, proposals, value, outcomes, exhausted=tactics > 0)
         expanded.append(request.state)
     for request in window:
         search.abandon(request)
