@@ -1,7 +1,5 @@
 """Rows in the forms of public data sets, with statements of our own that core Lean can say."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

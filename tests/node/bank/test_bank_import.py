@@ -2,22 +2,20 @@
 
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 
 from common.lean import Theorem
-from node.bank import bank, command
+from node.bank import bank, command, elaboration
 from node.bank.bank import BankError, load_statements, load_transitions
-from node.bank.elaboration import Whitelist, key
+from node.bank.elaboration import Entry, Whitelist, key
 from node.bank.importing import Reader
 from node.bank.known import MINIF2F_HEADER
 from node.bank.sources import read_rows
 from node.bank.statements import Refused, theorem
 from node.lean.text.lexing import lex
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-
-DATA = Path(__file__).parents[3] / ".." / "shared" / "data"
+from tests.node.bank.stand_ins import WORKBOOK, lines
 
 
 def benchmark(name, statement, split="valid", header="open Nat\n\n"):
@@ -37,11 +35,6 @@ BENCHMARK = [
 ]
 
 
-def lines(path, rows):
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """A private cache of whitelists; pocket Lean's own build stays where it is."""
@@ -51,9 +44,27 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.mark.lean
-def test_statements_that_elaborate_are_imported_with_their_headers_and_splits(tmp_path, cache, capsys):
-    source = lines(tmp_path / "mini.jsonl", BENCHMARK)
-    assert command.main(["import", str(source), "--out", str(tmp_path / "bank")]) == 0
+def test_statements_that_elaborate_are_imported_and_a_second_import_asks_lean_only_for_what_is_new(
+    tmp_path, cache, monkeypatch, capsys
+):
+    asked, real = [], elaboration.run_fresh
+
+    async def counted(*arguments, **options):
+        asked.append(arguments)
+        return await real(*arguments, **options)
+
+    monkeypatch.setattr(elaboration, "run_fresh", counted)
+    source = lines(tmp_path / "mini.jsonl", BENCHMARK[:3])
+    argv = ["import", str(source), "--out", str(tmp_path / "bank")]
+    assert command.main(argv) == 0
+    [file] = cache.iterdir()
+    entries, before = file.read_bytes(), len(asked)
+    assert command.main(argv) == 0
+    assert len(asked) == before > 0 and file.read_bytes() == entries
+    lines(source, BENCHMARK)
+    capsys.readouterr()
+    assert command.main(argv) == 0
+    assert len(asked) > before and file.read_bytes().startswith(entries)
     out = capsys.readouterr().out
     assert "8 rows, 7 statements" in out and "4 of 7 elaborate under Lean 4.35" in out
     valid = {each.theorem.name: each for each in load_statements("valid", tmp_path / "bank")}
@@ -69,35 +80,9 @@ def test_statements_that_elaborate_are_imported_with_their_headers_and_splits(tm
     assert "defines data" in report["not_read"]["data"]
 
 
-@pytest.mark.lean
-def test_a_second_import_asks_lean_only_for_what_is_new(tmp_path, cache, monkeypatch):
-    source = lines(tmp_path / "mini.jsonl", BENCHMARK[:3])
-    argv = ["import", str(source), "--out", str(tmp_path / "bank")]
-    assert command.main(argv) == 0
-    [file] = cache.iterdir()
-    entries = file.read_bytes()
-    asked = []
-    from node.bank import elaboration
-
-    real = elaboration.run_fresh
-
-    async def counted(*arguments, **options):
-        asked.append(arguments)
-        return await real(*arguments, **options)
-
-    monkeypatch.setattr(elaboration, "run_fresh", counted)
-    assert command.main(argv) == 0
-    assert asked == [] and file.read_bytes() == entries
-    lines(source, BENCHMARK[:5])
-    assert command.main(argv) == 0
-    assert len(asked) == 1 and len(load_statements("valid", tmp_path / "bank")) == 2
-
-
 def test_a_whitelist_with_a_half_written_line_is_taken_up(tmp_path):
     toolchain = LeanToolchain.pocket()
     found = Whitelist.open(tmp_path, toolchain)
-    from node.bank.elaboration import Entry
-
     found.add([Entry("a", True)])
     with found.path.open("ab") as file:
         file.write(b'{"key":"b","ok"')
@@ -115,12 +100,8 @@ def test_the_key_of_a_statement_depends_on_toolchain_and_header():
 
 
 def workbook():
-    rows = [
-        ("lean_workbook_1", "theorem lean_workbook_1 (p q : Prop) (h : p ∧ q) : q ∧ p  :=  by sorry"),
-        ("lean_workbook_2", "theorem lean_workbook_2 : ∀ n : Nat, n = n  :=  by sorry"),
-    ]
-    common = {"status": "proved", "natural_language_statement": "Show it.", "answer": "", "tactic": "rfl"}
-    found = [{"id": name, "formal_statement": text, "split": "lean_workbook", **common} for name, text in rows]
+    text = "theorem lean_workbook_2 : ∀ n : Nat, n = n  :=  by sorry"
+    found = [WORKBOOK[0], {**WORKBOOK[0], "id": "lean_workbook_2", "formal_statement": text}]
     return [*found, {**found[0], "tactic": "simp"}]  # the dataset has a row for each step of a proof
 
 
@@ -148,15 +129,6 @@ def test_lean_workbook_rows_are_read_from_json_and_parquet_alike(tmp_path):
     assert [each.theorem.name for each in found[0].statements] == ["lean_workbook_1", "lean_workbook_2"]
     assert found[0].repeated == 1 and {each.split for each in found[0].statements} == {"train"}
     assert {each.theorem.header for each in found[0].statements} == {MINIF2F_HEADER}
-
-
-@pytest.mark.lean
-def test_lean_workbook_can_be_imported_under_another_header(tmp_path, cache):
-    source = tmp_path / "lean_workbook.json"
-    source.write_text(json.dumps(workbook()))
-    argv = ["import", str(source), "--out", str(tmp_path / "bank"), "--header", "open Nat", "--split", "valid"]
-    assert command.main(argv) == 0
-    assert len(load_statements("valid", tmp_path / "bank")) == 2
 
 
 def test_numina_statements_lose_comments_and_proof_and_keep_what_they_need(tmp_path):
@@ -225,10 +197,7 @@ def test_the_proof_that_is_given_and_what_holds_for_the_theorem_alone_are_taken_
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("a.jsonl", '{"name": "a"}\n{', "line 2"),
         ("a.json", "3", "neither a list of statements"),
-        ("a.parquet", "no", "cannot be read as parquet"),
-        ("a.csv", "x", "unknown format; known are"),
         ("a.jsonl", "[1]", "a list instead of an object"),
         (None, "", "no file, no folder, no known data set"),
     ],
@@ -241,36 +210,26 @@ def test_sources_that_cannot_be_read_say_where_and_why(tmp_path, capsys, name, c
     assert says in capsys.readouterr().err
 
 
-def test_rows_of_no_known_format_are_counted_with_their_fields(tmp_path):
-    reading = Reader("a").collect(read_rows(str(lines(tmp_path / "a.jsonl", [{"question": "x"}]))))
-    assert reading.statements == [] and "question" in reading.refused[0].reason
-
-
-def test_a_folder_and_lists_by_split_are_read(tmp_path):
+def test_a_folder_and_lists_by_split_are_read_and_rows_of_no_known_format_are_told_with_their_fields(tmp_path):
     rows = {"validation": [BENCHMARK[0] | {"split": None}], "test": [{**BENCHMARK[1], "split": "test"}]}
     (tmp_path / "a.json").write_text(json.dumps(rows))
-    lines(tmp_path / "b.jsonl", BENCHMARK[4:5])
+    lines(tmp_path / "b.jsonl", [BENCHMARK[4], {"question": "x"}])
     reading = Reader("a").collect(read_rows(str(tmp_path)))
     assert [each.theorem.name for each in reading.statements] == ["first", "second", "behind_it"]
+    assert "question" in reading.refused[0].reason
     with pytest.raises(BankError, match="in this folder"):
         (tmp_path / "empty").mkdir()
         list(read_rows(str(tmp_path / "empty")))
 
 
-def test_two_sources_share_a_bank_and_no_name(tmp_path):
-    for name in ("one", "two"):
-        source = lines(tmp_path / f"{name}.jsonl", BENCHMARK[:2])
+def test_sources_share_a_bank_and_no_name_also_in_two_splits(tmp_path):
+    other = [BENCHMARK[0] | {"split": "test", "header": "open three"}]
+    for name, rows in (("one", BENCHMARK[:2]), ("two", BENCHMARK[:2]), ("three", other)):
+        source = lines(tmp_path / f"{name}.jsonl", rows)
         assert command.main(["import", str(source), "--no-check", "--out", str(tmp_path / "bank")]) == 0
     assert [each.theorem.name for each in load_statements("valid", tmp_path / "bank")] == ["first", "first_two"]
-    assert set(bank.manifest_of(tmp_path / "bank").commands) == {"one", "two"}
-
-
-def test_no_name_is_in_two_splits(tmp_path):
-    for name, split in (("one", "valid"), ("two", "test")):
-        source = lines(tmp_path / f"{name}.jsonl", [BENCHMARK[0] | {"split": split, "header": f"open {name}"}])
-        assert command.main(["import", str(source), "--no-check", "--out", str(tmp_path / "bank")]) == 0
-    assert [each.theorem.name for each in load_statements("valid", tmp_path / "bank")] == ["first"]
-    assert [each.theorem.name for each in load_statements("test", tmp_path / "bank")] == ["first_two"]
+    assert load_statements("test", tmp_path / "bank")[-1].theorem.name == "first_three"
+    assert set(bank.manifest_of(tmp_path / "bank").commands) == {"one", "two", "three"}
 
 
 def test_a_statement_that_is_scored_is_never_a_train_statement(tmp_path, capsys):
@@ -281,32 +240,6 @@ def test_a_statement_that_is_scored_is_never_a_train_statement(tmp_path, capsys)
         assert command.main(["import", str(source), "--no-check", "--out", str(tmp_path / "bank")]) == 0
     assert [each.theorem.name for each in load_statements("train", tmp_path / "bank")] == ["other"]
     assert json.loads((tmp_path / "bank" / "import.json").read_text())["scored"] == 1
-
-
-def test_a_damaged_bank_says_which_commands_make_it_anew(tmp_path):
-    source = lines(tmp_path / "mini.jsonl", BENCHMARK[:2])
-    argv = ["import", str(source), "--no-check", "--out", str(tmp_path / "bank")]
-    assert command.main(argv) == 0
-    (tmp_path / "bank" / "valid.jsonl.gz").write_bytes(b"no gzip")
-    with pytest.raises(BankError) as error:
-        load_statements("valid", tmp_path / "bank")
-    assert f"`proofmesh bank {' '.join(argv)}`" in str(error.value) and "git checkout" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "rows", "statements", "splits"),
-    [("minif2f", 488, 488, {"valid": 244, "test": 244}), ("proofnet", 371, 357, None)],
-)
-def test_all_statements_of_the_real_benchmarks_are_read(name, rows, statements, splits):
-    path = DATA / f"{name}.jsonl"
-    if not path.exists():
-        pytest.skip(f"../shared/data/{name}.jsonl is not here: other people's data is not part of the project")
-    reading = Reader(name).collect(read_rows(str(path)))
-    assert (reading.rows, len(reading.statements) + reading.repeated) == (rows, statements)
-    assert all("defines data" in each.reason for each in reading.refused)
-    if splits:
-        found = [each.split for each in reading.statements]
-        assert {split: found.count(split) for split in splits} == splits
 
 
 FILE = "namespace Foo\nvariable (p : Prop)\ndef double (n : Nat) : Nat := n + n\nend Foo\nopen Foo\n"

@@ -1,7 +1,5 @@
 """What `proofmesh eval` reads: pocket, banks, known data sets, files; and what it says when it cannot."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path
@@ -129,9 +127,9 @@ def test_rows_of_no_split_are_in_none(tmp_path, capsys):
     assert command.main([*argv, "--split", "test"]) == 0
 
 
-def imported(tmp_path, source):
+def imported(tmp_path, source, *flags):
     out = tmp_path / "bank"
-    assert command.main(["import", str(source), "--no-check", "--out", str(out)]) == 0
+    assert command.main(["import", str(source), "--no-check", "--out", str(out), *flags]) == 0
     return out
 
 
@@ -146,7 +144,7 @@ def test_a_bank_is_a_benchmark_with_its_flaws_and_its_source(data, tmp_path):
     assert found.digest == load_benchmark("minif2f:test", data=[data]).digest
 
 
-def test_a_bank_whose_statements_are_all_in_train_is_evaluated_on_them(tmp_path):
+def test_a_bank_whose_statements_are_all_in_train_is_evaluated_on_them_and_one_without_test_names_its_splits(tmp_path):
     """README: `bank import MyStatements.lean --out bank`, then `eval --bench bank:bank`."""
     (tmp_path / "Mine.lean").write_text("theorem a : 1 = 1 := by sorry\n\ntheorem b : 2 = 2 := by sorry\n")
     out = imported(tmp_path, tmp_path / "Mine.lean")
@@ -157,16 +155,9 @@ def test_a_bank_whose_statements_are_all_in_train_is_evaluated_on_them(tmp_path)
     assert load_benchmark(f"bank:{out}:train").notes == ()
     with pytest.raises(BankError, match=r"no statement in the split `test` .*2 in `train`.*bank:.*:train"):
         load_benchmark(f"bank:{out}:test")
-
-
-def test_a_bank_without_test_names_its_splits(tmp_path):
-    (tmp_path / "one.lean").write_text("theorem a : 1 = 1 := by sorry\n")
-    (tmp_path / "two.lean").write_text("theorem b : 2 = 2 := by sorry\n")
-    out = imported(tmp_path, tmp_path / "one.lean")
-    assert (
-        command.main(["import", str(tmp_path / "two.lean"), "--no-check", "--out", str(out), "--split", "valid"]) == 0
-    )
-    with pytest.raises(BankError, match=r"no statement in the split `test` .*1 in `train`, 1 in `valid`"):
+    (tmp_path / "two.lean").write_text("theorem c : 3 = 3 := by sorry\n")
+    imported(tmp_path, tmp_path / "two.lean", "--split", "valid")
+    with pytest.raises(BankError, match=r"no statement in the split `test` .*2 in `train`, 1 in `valid`"):
         load_benchmark(f"bank:{out}")
 
 
@@ -271,17 +262,8 @@ async def test_statements_that_lean_does_not_take_are_told_apart_once_for_all(tm
         )
         assert set(errors) == {"bad", "far"}
         assert "Unknown identifier `nope`" in errors["bad"] and "its header: " in errors["far"]
+        assert "Mathlib" in errors["far"]
     assert asked == [4, 0]
-
-
-@pytest.mark.lean
-async def test_pocket_lean_takes_no_statement_that_needs_mathlib(tmp_path):
-    if not (DATA / "minif2f.jsonl").exists():
-        pytest.skip("../shared/data/minif2f.jsonl is not here: other people's data is not part of the project")
-    found = load_benchmark("minif2f:test", data=[DATA])
-    theorems = [each.theorem for each in found.statements]
-    errors = await elaboration_errors(theorems, find(LeanSettings()), folder=tmp_path)
-    assert len(errors) == 244 and all("Mathlib" in each for each in errors.values())
 
 
 @pytest.mark.parametrize(

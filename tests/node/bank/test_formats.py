@@ -1,7 +1,5 @@
 """Each public data set's form of rows is read: name, header, statement, split, what it is about."""
 
-from __future__ import annotations
-
 import pytest
 
 from node.bank.importing import Reader
@@ -86,17 +84,14 @@ def test_a_flawed_statement_is_marked_and_its_mended_form_is_not():
     assert mended[0].theorem.header == MINIF2F_HEADER
 
 
-def test_a_data_set_is_known_by_its_name_its_hub_id_and_its_files():
+def test_a_data_set_is_known_by_its_name_its_hub_id_and_its_files(tmp_path):
+    (tmp_path / "proofnet.jsonl").touch()
+    local = known(str(tmp_path / "proofnet.jsonl"))
+    assert local is not None and local.name == "proofnet"
     for text in ("minif2f", "MiniF2F", "Slim205/minif2f", "some/folder/minif2f.jsonl", "miniF2F.parquet"):
         found = known(text)
         assert (found.name if found else None) == ("minif2f" if "folder" not in text else None), text
     assert known("somebody/else") is None and known("mine.jsonl") is None
-
-
-def test_a_local_file_of_a_known_name_is_known(tmp_path):
-    (tmp_path / "proofnet.jsonl").touch()
-    found = known(str(tmp_path / "proofnet.jsonl"))
-    assert found is not None and found.name == "proofnet"
 
 
 def test_what_is_said_of_known_data_sets_is_complete():

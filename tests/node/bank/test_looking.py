@@ -1,7 +1,5 @@
 """`proofmesh bank list`, `stats`, `check`, and what `import` records for them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 
@@ -91,7 +89,8 @@ def test_check_finds_what_was_changed(small, capsys):
 @pytest.mark.lean
 def test_check_finds_a_bank_of_another_lean(small, capsys, monkeypatch, tmp_path):
     monkeypatch.setattr("node.bank.elaboration.whitelists", lambda: tmp_path / "whitelists")
-    assert command.main(["import", "mine.jsonl", "--header", "open Nat", "--name", "tried"]) == 0
+    assert command.main(["import", "mine.jsonl", "--header", "open Nat", "--name", "tried", "--split", "valid"]) == 0
+    assert [each.theorem.header for each in bank.load_statements("valid", small)] == ["open Nat", "open Nat"]
     said = bank.manifest_of(small)
     assert said.sources["tried"].lean == "4.35.0" and said.sources["tried"].library == {}
     assert command.main(["check", "bank"]) == 0

@@ -1,7 +1,5 @@
 """Plain text and Lean files as statements, and answers that a statement leaves open."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -40,6 +38,7 @@ theorem third : "sorry" = "sorry" := by sorry
 
 
 def test_each_theorem_with_sorry_is_a_statement_with_all_that_stands_above():
+    assert list(statements_of_lean("theorem a : 1 = 1 := rfl\n")) == list(statements_of_lean("")) == []
     rows = list(statements_of_lean(LEAN))
     assert [(row["name"], row["line"]) for row in rows] == [
         ("first", 10),
@@ -114,11 +113,6 @@ def test_theorems_that_are_indented_in_a_lean_file_are_refused_by_name():
     assert reading.statements[0].theorem.header == "attribute [local simp] Nat.add_comm"
     assert [each.name for each in reading.refused] == ["b", "e"]
     assert {each.reason for each in reading.refused} == {INDENTED}
-
-
-def test_a_lean_file_without_sorry_states_nothing():
-    assert list(statements_of_lean("theorem a : 1 = 1 := rfl\n")) == []
-    assert list(statements_of_lean("")) == []
 
 
 def test_a_text_has_a_statement_a_line_or_of_several_lines():
@@ -232,18 +226,13 @@ def test_every_known_kind_of_file_in_a_folder_is_read_and_the_others_are_named(t
     assert found.notes == (f"not read of {folder}: e.csv, lakefile.lean",)
 
 
-def test_bank_import_names_the_files_that_it_leaves_out(tmp_path, capsys):
-    (tmp_path / "a.txt").write_text("theorem a : 1 = 1\n", encoding="utf-8")
+def test_bank_import_names_the_files_that_it_leaves_out_and_all_rows_that_are_not_read(tmp_path, capsys):
+    rows = '{"name": "a", "statement": "def a := 1"}\n' * 2 + '{"name": "b", "statement": "theorem b : 1 = 1"}\n'
+    (tmp_path / "a.jsonl").write_text(rows, encoding="utf-8")
     for number in range(12):
         (tmp_path / f"{number:02}.md").write_text("-", encoding="utf-8")
     out = tmp_path.parent / "bank"
     assert command.main(["import", str(tmp_path), "--no-check", "--out", str(out)]) == 0
     said = capsys.readouterr().out
-    assert "1 row, 1 statement " in said and "00.md, 01.md" in said and "09.md and 2 more\n" in said
-
-
-def test_rows_of_one_name_that_are_not_read_are_all_reported(tmp_path):
-    rows = '{"name": "a", "statement": "def a := 1"}\n' * 2 + '{"name": "b", "statement": "theorem b : 1 = 1"}\n'
-    (tmp_path / "a.jsonl").write_text(rows, encoding="utf-8")
-    assert command.main(["import", str(tmp_path / "a.jsonl"), "--no-check", "--out", str(tmp_path / "bank")]) == 0
-    assert set(json.loads((tmp_path / "bank" / "import.json").read_text())["not_read"]) == {"a", "a_2"}
+    assert set(json.loads((out / "import.json").read_text())["not_read"]) == {"a", "a_2"}
+    assert "3 rows, 1 statement " in said and "00.md, 01.md" in said and "09.md and 2 more\n" in said

@@ -1,7 +1,5 @@
 """What servers of language models answer in tests of searches: the tactics and proofs of one small theorem."""
 
-from __future__ import annotations
-
 import random
 
 from tests.node.llm.server import Payload

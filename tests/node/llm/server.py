@@ -1,7 +1,5 @@
 """A server on loopback that answers like the OpenAI-compatible servers of others, and fails like them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import platform
@@ -273,3 +271,26 @@ class Administration:
         elif self.adapters.pop(body["lora_name"], None) is None:
             return web.json_response({"error": {"message": "no such adapter"}}, status=404)
         return web.json_response({})
+
+
+@asynccontextmanager
+async def administered(*servers: tuple[Administration, Server]) -> AsyncIterator[str]:
+    """Servers that sample and are administered at one address each, as vLLM's are; joined by `|`."""
+    runners = []
+    try:
+        for administration, server in servers:
+            app = web.Application()
+            for path in ("pause", "resume", "collective_rpc", "update_weight_version"):
+                app.router.add_post(f"/{path}", administration.answer)
+            for path in ("load_lora_adapter", "unload_lora_adapter"):
+                app.router.add_post(f"/v1/{path}", administration.answer)
+            app.router.add_get("/v1/models", server.models)
+            app.router.add_post("/v1/completions", server.complete)
+            runners.append(web.AppRunner(app, shutdown_timeout=0.1))
+            await runners[-1].setup()
+            await web.TCPSite(runners[-1], "127.0.0.1", 0).start()
+            administration.url = f"http://127.0.0.1:{runners[-1].addresses[0][1]}"
+        yield "|".join(administration.url for administration, _ in servers)
+    finally:
+        for runner in runners:
+            await runner.cleanup()

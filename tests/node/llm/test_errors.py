@@ -1,5 +1,6 @@
 """The compiler's errors in the form of Goedel-Prover-V2; expected: what `get_error_str` of its src/utils.py writes."""
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from node.llm.outputs import CodeError, marked_errors
@@ -7,28 +8,35 @@ from node.llm.outputs import CodeError, marked_errors
 CODE = "theorem t : p := by\n  intro x\n  have h : q := by\n    simp\n    ring\n  exact h\n  done"
 
 
-def test_an_error_in_one_line():
-    assert marked_errors(CODE, [CodeError(6, 2, "type mismatch", 6, 9)]) == (
-        "\nError 1:\n\nCorresponding Code:\n```lean4\n"
-        "  intro x\n  have h : q := by\n    simp\n    ring\n  <error>exact h</error>\n  done\n"
-        "\n```\n\nError Message: type mismatch\n"
-    )
+LONG = "\n".join(["by", *[f"  line{number}" for number in range(1, 12)]])
 
 
-def test_an_error_over_several_lines():
-    assert marked_errors(CODE, [CodeError(3, 16, "unsolved goals", 5, 8)]) == (
-        "\nError 1:\n\nCorresponding Code:\n```lean4\n"
-        "theorem t : p := by\n  intro x\n  have h : q := <error>by\n    simp\n    ring</error>\n  exact h\n"
-        "\n```\n\nError Message: unsolved goals\n"
-    )
-
-
-def test_a_long_error_is_shortened():
-    code = "\n".join(["by", *[f"  line{number}" for number in range(1, 12)]])
-    assert marked_errors(code, [CodeError(1, 0, "no", 12, 8)]) == (
-        "\nError 1:\n\nCorresponding Code:\n```lean4\n<error>by\n"
-        "  line1\n  line2\n  line3\n  line4\n  line5\n\n  ... --[Truncated]-- ...\n  line11</error>\n"
-        "\n```\n\nError Message: no\n"
+@pytest.mark.parametrize(
+    ("code", "error", "marked"),
+    [
+        pytest.param(
+            CODE,
+            CodeError(6, 2, "type mismatch", 6, 9),
+            "  intro x\n  have h : q := by\n    simp\n    ring\n  <error>exact h</error>\n  done\n",
+            id="in one line",
+        ),
+        pytest.param(
+            CODE,
+            CodeError(3, 16, "unsolved goals", 5, 8),
+            "theorem t : p := by\n  intro x\n  have h : q := <error>by\n    simp\n    ring</error>\n  exact h\n",
+            id="over several lines",
+        ),
+        pytest.param(
+            LONG,
+            CodeError(1, 0, "no", 12, 8),
+            "<error>by\n  line1\n  line2\n  line3\n  line4\n  line5\n\n  ... --[Truncated]-- ...\n  line11</error>\n",
+            id="long, shortened",
+        ),
+    ],
+)
+def test_an_error_is_marked_at_its_place(code: str, error: CodeError, marked: str):
+    assert marked_errors(code, [error]) == (
+        f"\nError 1:\n\nCorresponding Code:\n```lean4\n{marked}\n```\n\nError Message: {error.message}\n"
     )
 
 

@@ -1,7 +1,5 @@
 """Which server is asked next: the circuit breaker and the balance, without servers or clocks."""
 
-from __future__ import annotations
-
 import pytest
 
 from node.llm.servers import LONGEST_REST, Fleet, Place

@@ -1,7 +1,5 @@
 """The sampler over OpenAI-compatible servers: requests, answers, what servers do not know, and how they fail."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter
@@ -43,12 +41,14 @@ async def test_all_that_decides_is_sent_and_samples_come_with_their_tokens() -> 
         samples = await sampler.sample(PROMPT, 5, 7, decoding)
         again = await sampler.sample(PROMPT, 5, 7, decoding)
         other = await sampler.sample(PROMPT, 5, 8, decoding)
+        likeliest = await sampler.sample(PROMPT, 5, 7, replace(decoding, temperature=0.0))
     sent = server.sent[0]
     assert sent["prompt"] == PROMPT.text and sent["model"] == "prover" and server.paths[0] == "/v1/completions"
     assert (sent["temperature"], sent["top_p"], sent["max_tokens"], sent["stop"]) == (0.7, 0.9, 4, ["\n"])
     assert (sent["n"], sent["logprobs"], sent["top_k"], sent["repetition_penalty"]) == (5, 1, -1, 1.0)
     assert 0 <= sent["seed"] < 2**31
-    assert len(server.sent) == 3 and samples == again != other
+    assert len(server.sent) == 4 and samples == again != other
+    assert (len(likeliest), server.sent[3]["n"]) == (1, 1), "at temperature 0 one sample stands for all"
     for sample in samples:
         assert sample.text in TACTICS and not sample.cut
         assert sample.logprob(sample.text) == pytest.approx(sum(map(logprob_of, tokens_of(sample.text))))
@@ -100,12 +100,6 @@ async def test_what_a_server_refuses_is_left_out_from_then_on(field: str) -> Non
     assert refused == len([payload for payload in server.sent if field in payload]) <= 2
     assert sampler.usage.requests[Outcome.ADAPTED] >= 1 and sampler.usage.samples == 9
     assert set(sampler.usage.requests) <= {Outcome.ADAPTED, Outcome.ANSWERED, Outcome.REFUSED}
-
-
-async def test_at_temperature_0_one_sample_stands_for_all() -> None:
-    async with running(Server()) as server, open_openai(address(server), QUICK) as sampler:
-        assert len(await sampler.sample(PROMPT, 6, 7, Decoding(temperature=0.0, max_tokens=4))) == 1
-    assert server.sent[0]["n"] == 1
 
 
 async def test_what_is_cut_is_marked_and_stop_texts_are_taken_off() -> None:
@@ -175,19 +169,14 @@ async def test_retry_after_is_obeyed_but_not_beyond_the_patience() -> None:
     assert len(times) == 2 and times[1] - times[0] >= 1.0
 
 
-async def test_a_prompt_over_the_length_is_told_apart_and_not_repeated() -> None:
+async def test_a_prompt_that_is_too_long_or_no_text_is_told_apart_and_not_repeated() -> None:
     async with running(Server(context=10)) as server, open_openai(address(server), QUICK) as sampler:
         with pytest.raises(ContextExceeded, match="maximum context length is 10"):
             await sampler.sample(PROMPT, 4, 7, SHORT)
         assert len(server.sent) == 1 and not sampler.trouble
-        assert len(await sampler.sample(Prompt("⊢ True"), 4, 7, SHORT)) == 4
-
-
-async def test_a_prompt_that_is_no_text_is_an_error_of_its_own() -> None:
-    async with running(Server()) as server, open_openai(address(server), QUICK) as sampler:
         with pytest.raises(SamplerError, match="the prompt is not valid text"):
             await sampler.sample(Prompt("\ud800"), 2, 7, SHORT)
-        assert not sampler.trouble
+        assert len(await sampler.sample(Prompt("⊢ True"), 4, 7, SHORT)) == 4 and not sampler.trouble
 
 
 async def test_requests_go_to_the_server_with_the_least_to_do_and_a_dead_one_is_left_out() -> None:
@@ -195,17 +184,17 @@ async def test_requests_go_to_the_server_with_the_least_to_do_and_a_dead_one_is_
         alive = await stack.enter_async_context(running(Server()))
         dying = await stack.enter_async_context(running(Server(fault=lambda number: "reset" if number >= 20 else "")))
         sampler = await stack.enter_async_context(open_openai(address(alive, dying), QUICK))
-        for begin in range(0, 200, 10):
+        for begin in range(0, 100, 10):
             tasks = [sampler.sample(PROMPT, 2, seed, SHORT) for seed in range(begin, begin + 10)]
             assert [len(samples) for samples in await asyncio.gather(*tasks)] == [2] * 10
         assert not sampler.trouble
-    assert dying.did["answered"] == 20 and alive.did["answered"] == 180
+    assert dying.did["answered"] == 20 and alive.did["answered"] == 80
     failed = sampler.usage.requests[Outcome.UNREACHABLE]
     assert failed == dying.did["reset"] and sampler.usage.requests == {
-        Outcome.ANSWERED: 200,
+        Outcome.ANSWERED: 100,
         Outcome.UNREACHABLE: failed,
     }
-    assert failed < 60  # of 180 that it would have had a part of
+    assert failed < 30  # of 80 that it would have had a part of
 
 
 async def test_a_search_that_ends_takes_its_request_with_it() -> None:
@@ -220,18 +209,15 @@ async def test_a_search_that_ends_takes_its_request_with_it() -> None:
 
 
 @pytest.mark.compute
-async def test_a_thousand_requests_to_servers_that_fail_in_every_way_lose_nothing() -> None:
+async def test_hundreds_of_requests_to_servers_that_fail_in_every_way_lose_nothing() -> None:
     chance = random.Random(5)
-    often = [fault for fault in FAULTS if fault not in ("hang", "drip")]
+    often = [fault for fault, outcome in FAULTS.items() if outcome is not Outcome.TIMEOUT]  # which would take long
 
     def fails(number: int) -> str:
-        # What hangs costs its time limit.
-        if number in (20, 21):
-            return ("hang", "drip")[number % 2]
         return chance.choice(often) if chance.random() < 0.3 else ""
 
     before = counted()
-    settings = ModelSettings(patience=120.0, timeout=4.0, wait=0.01, rest=0.02, price_in=2.0, price_out=10.0)
+    settings = replace(QUICK, patience=120.0, price_in=2.0, price_out=10.0)
     async with AsyncExitStack() as stack:
         servers = [await stack.enter_async_context(running(Server(fault=in_turn([""])))) for _ in range(2)]
         sampler = await stack.enter_async_context(open_openai(address(*servers), settings))
@@ -244,22 +230,22 @@ async def test_a_thousand_requests_to_servers_that_fail_in_every_way_lose_nothin
             async with at_work:
                 return len(await sampler.sample(CHAT if number % 2 else PROMPT, 3, number, Decoding(max_tokens=1)))
 
-        given = await asyncio.gather(*map(one, range(1000)))
+        given = await asyncio.gather(*map(one, range(250)))
         cost = sampler.usage.cost
-    assert given == [3] * 1000
+    assert given == [3] * 250
     did = sum((server.did for server in servers), Counter[str]())
     asked = Counter[Outcome]()
     for what, count in did.items():
         asked[FAULTS.get(what, Outcome.ANSWERED)] += count
     assert sampler.usage.requests == asked
-    assert asked[Outcome.ANSWERED] == 1002 and set(asked) == {Outcome.ANSWERED, *FAULTS.values()}
+    assert asked[Outcome.ANSWERED] == 252 and set(asked) == {Outcome.ANSWERED, *FAULTS.values()} - {Outcome.TIMEOUT}
     # What a server with another model has sampled is paid for, and not used.
-    assert sampler.usage.samples == 1000 * 3 + 2 + did["changed"] == sum(s.samples for s in servers) + did["changed"]
+    assert sampler.usage.samples == 250 * 3 + 2 + did["changed"] == sum(s.samples for s in servers) + did["changed"]
     tokens = (sum(s.tokens_in for s in servers), sum(s.tokens_out for s in servers))
     assert (sampler.usage.tokens_in, sampler.usage.tokens_out) == tokens
     assert cost == pytest.approx((2 * tokens[0] + 10 * tokens[1]) / 1e6)
     assert counted() - before == Counter({outcome.value: count for outcome, count in asked.items()})
-    assert "1,002" not in str(sampler.usage) and f"{asked.total():,} requests" in str(sampler.usage)
+    assert f"{asked.total()} requests" in str(sampler.usage)
 
 
 def counted() -> Counter[str]:

@@ -92,12 +92,9 @@ def test_a_tactic_is_dropped(text, problem):
     assert tactic("bfs-prover-v2", text) == dropped(problem)
 
 
-@pytest.mark.parametrize("text", ["simp [Nat.add", "", "```lean4\nsimp [Nat.add"])
-def test_a_cut_tactic_is_no_tactic(text):
-    assert tactic("bfs-prover-v2", text, cut=True) == dropped(Problem.CUT)
-
-
-def test_what_ended_before_the_cut_is_a_tactic():
+def test_a_cut_tactic_is_none_unless_it_ended_before_the_cut():
+    for text in ("simp [Nat.add", "", "```lean4\nsimp [Nat.add"):
+        assert tactic("bfs-prover-v2", text, cut=True) == dropped(Problem.CUT)
     assert tactic("internlm2-step-prover", "PROOFSTEP simp<|im_end|>\nand on and", cut=True).text == "simp"
     assert tactic("bfs-prover-v2", "```lean\nsimp\n```\nThis is becau", cut=True).text == "simp"
     assert tactic("bfs-prover-v2", "intro x\nexact fo", cut=True).text == "intro x"
@@ -264,19 +261,13 @@ def test_a_proof_is_dropped(text, problem):
     assert proof("goedel-prover-v2", text) == dropped(problem)
 
 
-@pytest.mark.parametrize("text", ["  obtain ⟨a, b", "", BLOCK, f"```lean4\n{BLOCK}"])
-def test_a_cut_proof_is_no_proof(text):
-    assert proof("stp", text, cut=True) == dropped(Problem.CUT)
-
-
-@pytest.mark.parametrize("name", ["stp", "goedel-prover-v2"])
-def test_a_block_that_ended_before_the_cut_is_a_proof(name):
-    assert proof(name, f"```lean4\n{BLOCK}\n```\nThis shows th", cut=True) == Parsed(PROOF)
-
-
-@pytest.mark.parametrize("text", ["```\n", "  sorry\n```", "  -- hm\n```"])
-def test_an_open_block_may_hold_no_proof(text):
-    assert proof("stp", text).text == ""
+def test_a_cut_proof_is_none_unless_its_block_ended_before_the_cut():
+    for text in ("  obtain ⟨a, b", "", BLOCK, f"```lean4\n{BLOCK}"):
+        assert proof("stp", text, cut=True) == dropped(Problem.CUT)
+    for name in ("stp", "goedel-prover-v2"):
+        assert proof(name, f"```lean4\n{BLOCK}\n```\nThis shows th", cut=True) == Parsed(PROOF)
+    for text in ("```\n", "  sorry\n```", "  -- hm\n```"):
+        assert proof("stp", text).text == "", "an open block may hold no proof"
 
 
 def test_an_answer_that_opens_thousands_of_comments_is_given_up():

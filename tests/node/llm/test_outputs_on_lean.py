@@ -1,17 +1,15 @@
 """Proofs that are taken out of answers, behind our statement: Lean accepts them as it would the model's own text."""
 
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
-
 import pytest
 
+from common.lean import OutcomeKind
+from node.lean.opened import OpenedLean
 from node.lean.text.rules import proof_problem
 from node.lean.text.statement import parse_statement
 from node.llm.outputs import parse_proof
 from node.llm.sampling import Sample
 from node.llm.templates import load
+from tests.node.play.opened import environment_of
 
 pytestmark = pytest.mark.lean
 
@@ -37,27 +35,16 @@ PROOFS = [
 ]
 
 
-def test_lean_accepts_what_is_taken_out(tmp_path):
-    statement = THEOREM.signature
-    answers = {
-        "goedel-prover-v2": [f"Plan\n```lean4\nimport Mathlib\n\n{statement}{proof}\n```" for proof in PROOFS],
-        "stp": [f"{statement}{proof}\n```" for proof in PROOFS],
-    }
-    written = []
-    for name, texts in answers.items():
-        for text in texts:
+async def test_lean_accepts_what_is_taken_out(opened_lean: OpenedLean):
+    statement, taken = THEOREM.signature, []
+    for proof in PROOFS:
+        for name, text in (
+            ("goedel-prover-v2", f"Plan\n```lean4\nimport Mathlib\n\n{statement}{proof}\n```"),
+            ("stp", f"{statement}{proof}\n```"),
+        ):
             parsed = parse_proof(load(name), Sample(text), THEOREM)
             assert parsed.problem is None and proof_problem(parsed.text) == ""
-            signature = statement.replace("swap", f"swap_{len(written)}")
-            written.append(f"{signature} := by\n{textwrap.indent(parsed.text, '  ')}\n")
-    file = tmp_path / "Taken.lean"
-    file.write_text("\n".join(written), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "node.command.cli", "verify", str(file)],
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parents[3],
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("accepted") == 2 * len(PROOFS)
+            taken.append(parsed.text)
+    outcomes = await environment_of(opened_lean, THEOREM).run((), taken)
+    assert {script for script, outcome in outcomes.items() if outcome.kind is not OutcomeKind.PROVED} == set()
+    assert set(outcomes) == set(taken)

@@ -67,11 +67,8 @@ def test_a_tactic_prompt_to_the_byte(name, text):
     ]
     prompt = tactic_prompt(load(name), STATE, name="Eq.back", steps=["intro a b", "intro h"], premises=premises)
     assert prompt == Prompt(text)
-
-
-def test_the_first_step_has_no_proof_before_it():
-    text = tactic_prompt(load("internlm2.5-step-prover"), STATE, name="t").text
-    assert "---\nPROOF_BEFORE: \n\n---\nSTATE_BEFORE: a b" in text
+    first = tactic_prompt(load("internlm2.5-step-prover"), STATE, name="t").text
+    assert "---\nPROOF_BEFORE: \n\n---\nSTATE_BEFORE: a b" in first, "the first step has no proof before it"
 
 
 def test_a_family_may_read_only_the_first_goal():
@@ -249,9 +246,10 @@ def test_a_statement_keeps_its_own_header():
     )
 
 
-def test_a_problem_cannot_end_its_comment():
-    text = proof_prompt(load("deepseek-prover-v1.5"), ten(), problem="a -/ b /- c").text
-    assert "/-- a - / b / - c-/\ntheorem" in text
+def test_a_problem_cannot_end_its_comment_and_a_long_one_is_left_out():
+    template = load("deepseek-prover-v1.5")
+    assert "/-- a - / b / - c-/\ntheorem" in proof_prompt(template, ten(), problem="a -/ b /- c").text
+    assert proof_prompt(template, ten(), problem="words " * 1000) == proof_prompt(template, ten())
 
 
 def long_state(count):
@@ -277,13 +275,6 @@ def test_the_first_goal_keeps_its_hypotheses_longest():
     assert prompt.text.endswith("⊢ x = x")
 
 
-def test_goals_are_never_shortened():
-    with pytest.raises(
-        PromptTooLong, match="the goals alone make a prompt of 3,004 tokens; reprover reads at most 2,048"
-    ):
-        tactic_prompt(load("reprover"), "h : p\n⊢ " + "x" * 3000)
-
-
 def test_premises_that_do_not_fit_leave_their_room_to_others():
     premises = [
         Premise("A", "theorem A : 1 = 1"),
@@ -294,20 +285,26 @@ def test_premises_that_do_not_fit_leave_their_room_to_others():
     assert text == f"theorem <a>C</a> : 2 = 2\n\ntheorem <a>A</a> : 1 = 1\n\n{STATE}"
 
 
-def test_a_long_problem_is_left_out():
-    short = proof_prompt(load("deepseek-prover-v1.5"), ten())
-    assert proof_prompt(load("deepseek-prover-v1.5"), ten(), problem="words " * 1000) == short
-
-
-def test_a_statement_over_the_length_is_refused():
-    theorem = parse_statement(f"theorem t : {'1 + ' * 2000}1 = 2001")
-    with pytest.raises(PromptTooLong, match=r"the statement makes a prompt of \d,\d+ tokens; stp reads at most 1,024"):
-        proof_prompt(load("stp"), theorem)
-
-
-def test_a_conversation_over_the_length_is_refused():
-    with pytest.raises(PromptTooLong, match="draw a new sample instead"):
-        correction_prompt(load("goedel-prover-v2"), goedel_prompt(), "x" * 100_000, "")
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda: tactic_prompt(load("reprover"), "h : p\n⊢ " + "x" * 3000),
+            "the goals alone make a prompt of 3,004 tokens; reprover reads at most 2,048",
+        ),
+        (
+            lambda: proof_prompt(load("stp"), parse_statement(f"theorem t : {'1 + ' * 2000}1 = 2001")),
+            r"the statement makes a prompt of \d,\d+ tokens; stp reads at most 1,024",
+        ),
+        (
+            lambda: correction_prompt(load("goedel-prover-v2"), goedel_prompt(), "x" * 100_000, ""),
+            "draw a new sample instead",
+        ),
+    ],
+)
+def test_goals_statements_and_conversations_are_never_shortened(ask, message):
+    with pytest.raises(PromptTooLong, match=message):
+        ask()
 
 
 @pytest.mark.parametrize(

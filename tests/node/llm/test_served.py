@@ -1,7 +1,5 @@
 """Models of a mesh: how they are named, and prompts and samples on the wire."""
 
-from __future__ import annotations
-
 import pytest
 
 from common.protocol.messages import SampleReply, SampleRequest, decode, encode

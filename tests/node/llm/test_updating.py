@@ -1,13 +1,10 @@
 """New weights for running servers: against servers on loopback with vLLM's administration (vLLM itself: LOG.md)."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
 from node.llm.address import BadModel, parse_address
 from node.llm.command import main
@@ -20,28 +17,13 @@ from node.llm.updating import (
     resume_only,
     update_weights,
 )
-from tests.node.llm.server import Administration
+from tests.node.llm.server import Administration, Server, administered
 
 
 @asynccontextmanager
 async def served(*administrations: Administration) -> AsyncIterator[Servers]:
-    runners = []
-    for each in administrations:
-        app = web.Application()
-        for path in ("pause", "resume", "collective_rpc", "update_weight_version"):
-            app.router.add_post(f"/{path}", each.answer)
-        for path in ("load_lora_adapter", "unload_lora_adapter"):
-            app.router.add_post(f"/v1/{path}", each.answer)
-        runners.append(web.AppRunner(app))
-        await runners[-1].setup()
-        await web.TCPSite(runners[-1], "127.0.0.1", 0).start()
-        each.url = f"http://127.0.0.1:{runners[-1].addresses[0][1]}"
-    try:
-        urls = "|".join(each.url for each in administrations)
+    async with administered(*((each, Server()) for each in administrations)) as urls:
         yield Servers(parse_address(f"openai:{urls}#prover"), 5.0)
-    finally:
-        for runner in runners:
-            await runner.cleanup()
 
 
 async def test_all_servers_pause_before_one_reloads_and_go_on_with_the_new_weights() -> None:
@@ -62,6 +44,8 @@ async def test_where_one_server_cannot_pause_nothing_changes() -> None:
         ):
             await update_weights(fleet, Path("/models/step-7"), "step-7")
     assert (well.weights, well.paused, ill.weights) == ("old", False, "old")
+    with pytest.raises(UpdateFailed, match=r"nothing was changed, .* cannot be paused: .* may still be paused"):
+        await update_weights(fleet, Path("/models/new"), "new")  # the servers are gone
 
 
 async def test_a_server_that_keeps_its_old_weights_is_named_keeps_its_version_and_goes_on() -> None:
@@ -133,12 +117,3 @@ def test_what_cannot_be_updated_is_said_in_one_line(
 ) -> None:
     assert main(["update", *arguments]) == 2
     assert words in capsys.readouterr().err
-
-
-async def test_servers_that_can_neither_be_paused_nor_resumed_are_told_with_what_that_means() -> None:
-    async with served(Administration()) as servers:
-        pass
-    with pytest.raises(
-        UpdateFailed, match=r"nothing was changed, because a server cannot be paused: .* may still be paused"
-    ):
-        await update_weights(servers, Path("/models/new"), "new")

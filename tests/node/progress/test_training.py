@@ -127,9 +127,13 @@ def test_a_row_that_is_wrong_is_one_line_and_code_2(changes, message, tmp_path, 
         (["--shape.heads", "3"], "--shape.width 32: must be a multiple of --shape.heads 3"),
         (["--held-out", "1"], "all theorems are held out"),
         (["--rate", "0"], "--rate: expected `float` > 0.0"),
+        (["--data", "empty.jsonl"], "is empty"),
+        (["--no-from-scratch", "."], "no config.json"),
     ],
 )
-def test_what_is_wrong_is_one_line_and_code_2(more, message, lines, tmp_path, capsys):
+def test_what_is_wrong_is_one_line_and_code_2(more, message, lines, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.jsonl").touch()
     assert command.main(flags(lines, tmp_path / "out", *more)) == 2
     said = capsys.readouterr().err
     assert message in said and said.count("\n") == 1
@@ -139,13 +143,6 @@ def test_a_text_has_room_for_a_state():
     command.ProgressSettings(from_scratch=True, max_tokens=8).check()
     with pytest.raises(ValueError, match="max-tokens 7: must be at least 8"):
         command.ProgressSettings(from_scratch=True, max_tokens=7).check()
-
-
-def test_an_empty_file_is_refused(tmp_path, capsys):
-    empty = tmp_path / "empty.jsonl"
-    empty.touch()
-    assert command.main(flags(empty, tmp_path / "out")) == 2
-    assert "is empty" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -171,9 +168,3 @@ def test_a_text_is_answered_alike_alone_and_in_a_batch(trained):
     model = load(str(trained / "model"))
     texts = [question(row["goal"], row["tactic"] * length) for row in rows(5) for length in (1, 4)]
     assert model.predict(texts) == pytest.approx([model.predict([text])[0] for text in texts], abs=1e-4)
-
-
-def test_a_folder_that_is_no_model_is_refused(lines, tmp_path, capsys):
-    arguments = [str(tmp_path), "--data", str(lines), "--out", str(tmp_path / "out"), "--keep-out"]
-    assert command.main(arguments) == 2
-    assert "no config.json" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """Nodes of a mesh in this process, for tests of what provers do with them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

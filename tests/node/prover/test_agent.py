@@ -1,7 +1,5 @@
 """The agent in toy worlds: order, budgets, what it reports, and verification while its search is still there."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,11 +11,11 @@ from common.lean import Outcome, OutcomeKind, ProofTree, Step
 from common.proofs import transitions_of
 from common.protocol.attempts import AttemptOutcome, AttemptResult, Ended, Method, Purpose, Transition
 from node.prover.agent import IDLE_SIMULATIONS, Agent, Budget, Playing, TimeIsUp, node_seed, unsolved
-from node.prover.policies.policy import Advice, BadAdvice, Proposal, StateTooLong
+from node.prover.policies.policy import Advice, BadAdvice, StateTooLong
 from node.prover.search.methods import METHODS
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.simulation import SearchStatistics
-from tests.node.prover.toys import ERROR, LOST, BadLean, LosingLean, ToyLean, ToyPolicy, attempt, is_valid
+from tests.node.prover.toys import ERROR, LOST, BadLean, LosingLean, Says, ToyLean, ToyPolicy, attempt, is_valid
 
 
 class LosingOneStateLean(ToyLean):
@@ -193,16 +191,12 @@ async def test_what_the_policy_drew_is_counted() -> None:
 
 
 async def test_a_policy_that_repeats_itself_does_not_search_for_ever() -> None:
-    class Stubborn(ToyPolicy):
-        async def advise(self, state: str, samples: int, seed: int) -> Advice:
-            return Advice([Proposal("same", 1.0)], -3.0)
-
     class Refusing(ToyLean):
         async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
             return dict.fromkeys(tactics, ERROR)
 
     wanted = attempt(simulations=0, lean_attempts=100)
-    result = await Agent(wanted, Stubborn(0), Refusing(1), Playing("p", leaves=1)).play()
+    result = await Agent(wanted, Says("same"), Refusing(1), Playing("p", leaves=1)).play()
     assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.EXHAUSTED)
     assert result.statistics.simulations == IDLE_SIMULATIONS + 1
 

@@ -1,7 +1,5 @@
 """Answers that a prover cannot use as they are: weights not there yet, numbers that are none, too few outcomes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Awaitable, Callable
 from typing import TypeVar

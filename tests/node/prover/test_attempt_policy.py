@@ -1,7 +1,5 @@
 """Attempts that name their policy: a real broker, a real network of random weights, real Lean."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from common.bus import Bus, BusSettings

@@ -1,7 +1,5 @@
 """Best-first and random search against trees worked out by hand."""
 
-from __future__ import annotations
-
 import collections
 import math
 

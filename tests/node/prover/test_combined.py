@@ -1,7 +1,5 @@
 """Several policies as one, and what predicted steps and exploration add to one."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The fixed tactic list: how goals are read and what is proposed for them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings, strategies as st
 

@@ -1,7 +1,5 @@
 """Sketches change nothing about which states of a search are found to be one."""
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Iterable

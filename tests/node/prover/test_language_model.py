@@ -1,7 +1,5 @@
 """A language model as a policy: prompts, priors, what is dropped and counted, and what its servers' failures mean."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

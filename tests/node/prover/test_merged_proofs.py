@@ -1,7 +1,5 @@
 """Proofs through states that were merged up to names and order: written with the names of each place."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

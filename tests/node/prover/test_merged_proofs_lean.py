@@ -1,7 +1,5 @@
 """Proofs through states that Lean gave other names: what Lean says of them, written out."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Which states have one canonical key, and the names that answer to each other."""
 
-from __future__ import annotations
-
 import pytest
 
 from node.lean.text.canonical import Merging, canonical

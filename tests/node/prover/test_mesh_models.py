@@ -1,7 +1,5 @@
 """Provers that ask language models of inference nodes: a real broker, real Lean, and servers on loopback."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +10,7 @@ from common.bus import Bus, BusSettings
 from common.lean import Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
 from node.llm import templates
+from node.llm.settings import ModelSettings
 from tests.node.llm.answers import BFS, GOEDEL, step, whole
 from tests.node.llm.server import Server, in_a_thread, in_turn
 from tests.node.prover.nodes import model_node, played
@@ -98,7 +97,8 @@ async def test_a_server_that_fails_leaves_attempts_undecided_and_a_prompt_that_i
     crowded = Theorem("crowded", f"(p q : Prop) ({names} : p → p → p)", "p ∧ q → q ∧ p")
     shaky = Server(model=BFS, texts=step, context=150, fault=in_turn(["unavailable", "reset", "cut"]))
     with servers(shaky) as (small,):
-        async with model_node(bus, broker, small):
+        patient = ModelSettings(patience=60.0, wait=0.02, failures=1000)  # on however busy a machine
+        async with model_node(bus, broker, small, models=patient):
             found = await played(bus, [attempt("crowded", f"openai:{BFS}", crowded)], policy="tactics")
     assert found["crowded"].outcome is AttemptOutcome.PROVED, found
     assert max(len(sent["prompt"]) for sent in shaky.sent) > 150 >= len(shaky.sent[-1]["prompt"])

@@ -1,7 +1,5 @@
 """What holds for every search method, over random AND-OR graphs with many merges and cycles."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings, strategies as st
 

@@ -1,7 +1,5 @@
 """Negations of pessimistic states: what Lean makes of them, and what the search does with a refuted state."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Tactics by nearest neighbours among proved states: order, names, K, sources."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

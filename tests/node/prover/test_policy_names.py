@@ -1,7 +1,5 @@
 """Policies of a mesh by name, and the settings that hold one."""
 
-from __future__ import annotations
-
 import pytest
 
 from node.llm.address import parse_hub_address

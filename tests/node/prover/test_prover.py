@@ -1,7 +1,5 @@
 """Leases of attempts through a real broker: order, slots, draining, poison, infrastructure that is missing."""
 
-from __future__ import annotations
-
 from common.bus import Bus
 from common.lean import Theorem
 from common.protocol import subjects

@@ -1,11 +1,6 @@
 """A prover whose policy is a network: real inference, real Lean. The weights are random: it proves next to nothing."""
 
-from __future__ import annotations
-
-from collections.abc import AsyncIterator
 from pathlib import Path
-
-import pytest
 
 from common import config
 from common.bus import Bus, BusSettings
@@ -27,16 +22,6 @@ from tests.waiting import eventually
 THEOREM = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 
 
-@pytest.fixture
-async def inference(bus: Bus, broker: BusSettings, tmp_path: Path) -> AsyncIterator[None]:
-    """An inference node in this process, with random weights from a file."""
-    file = tmp_path / "weights.safetensors"
-    tiny = tiny_weights(1, ends=12.0, sharpness=0.5)
-    weights.write(file, tiny.model, tiny.tokenizer)
-    async with inference_node(bus, broker, str(file)):
-        yield
-
-
 async def play(bus: Bus, attempt_id: str, seed: int) -> tuple[AttemptResult, list[str]]:
     """One evaluation attempt; its result and every tactic that it tried, in order."""
     wanted = attempt(12, attempt_id=attempt_id, theorem=THEOREM, purpose=Purpose.EVAL, seed=seed)
@@ -48,32 +33,27 @@ async def play(bus: Bus, attempt_id: str, seed: int) -> tuple[AttemptResult, lis
     return result, [tactic for node in agent.search.tree.nodes for tactic in node.tried]
 
 
-async def test_search_with_a_network_is_repeated_exactly_by_its_seed(
-    bus: Bus, lean_proxy: object, inference: None
+async def test_a_search_with_a_network_is_repeated_exactly_by_its_seed_and_asked_as_its_configuration_says(
+    bus: Bus, broker: BusSettings, lean_proxy: object, tmp_path: Path
 ) -> None:
-    first, tactics = await play(bus, "before", seed=1)
-    again, same = await play(bus, "after", seed=1)
-    _, other = await play(bus, "other", seed=2)
-    assert first.outcome in ("failed", "proved"), first.message
+    tiny, asked = tiny_weights(1, ends=12.0, sharpness=0.5), list[TacticRequest]()
+    weights.write(tmp_path / "weights.safetensors", tiny.model, tiny.tokenizer)
+    sampling = 'temperature = 0.7\ntop_p = 0.8\ndistinct = true\nstop = ["q"]\n'
+    (tmp_path / "mesh.toml").write_text(f"[prover]\nsearches = 1\n[prover.sampling]\n{sampling}")
+    settings = config.load(ProverSettings, tmp_path / "mesh.toml", "prover")
+    async with inference_node(bus, broker, str(tmp_path / "weights.safetensors")):
+        first, tactics = await play(bus, "before", seed=1)
+        again, same = await play(bus, "after", seed=1)
+        _, other = await play(bus, "other", seed=2)
+        await bus.subscribe(subjects.TACTIC_REQUEST, TacticRequest, lambda _, request: asked.append(request))
+        wanted = attempt(2, theorem=THEOREM)
+        configured = await played(bus, [wanted], policy=settings.policy, sampling=settings.sampling)
+        await eventually(lambda: bool(asked), what="a request on the bus")
+    assert asked[0].sampling == Sampling(0.7, 0.8, True, ("q",))
+    for result in (first, configured[wanted.attempt_id]):
+        assert result.outcome in ("failed", "proved"), result.message
     assert len(tactics) >= 3 and tactics == same
     assert tactics != other
     assert first.statistics.simulations == again.statistics.simulations
     assert first.statistics.tactics_tried == len(tactics)
     assert first.statistics.seconds_policy > 0 and first.statistics.seconds_lean > 0
-
-
-async def test_sampling_in_the_configuration_file_is_how_the_network_is_asked(
-    bus: Bus, lean_proxy: object, inference: None, tmp_path: Path
-) -> None:
-    file = tmp_path / "mesh.toml"
-    sampling = 'temperature = 0.7\ntop_p = 0.8\ndistinct = true\nstop = ["q"]\n'
-    file.write_text(f"[prover]\nsearches = 1\n[prover.sampling]\n{sampling}")
-    settings = config.load(ProverSettings, file, "prover")
-    asked: list[TacticRequest] = []
-    await bus.subscribe(subjects.TACTIC_REQUEST, TacticRequest, lambda _, request: asked.append(request))
-    (result,) = (
-        await played(bus, [attempt(2, theorem=THEOREM)], policy=settings.policy, sampling=settings.sampling)
-    ).values()
-    assert result.outcome in ("failed", "proved"), result.message
-    await eventually(lambda: bool(asked), what="a request on the bus")
-    assert asked[0].sampling == Sampling(0.7, 0.8, True, ("q",))

@@ -1,7 +1,5 @@
 """The broker or the lean-proxies die while attempts are played: every attempt still ends in a result, proved once."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 from urllib.parse import urlparse

@@ -1,7 +1,5 @@
 """Provers as processes of their own, with real Lean: what they deliver, and what a crash leaves behind."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

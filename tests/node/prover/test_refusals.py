@@ -1,7 +1,5 @@
 """Proofs that final verification refused: never found again, and the search finds others."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings, strategies as st
 

@@ -9,13 +9,14 @@ from node.lean.opened import OpenedLean
 from node.llm import templates
 from node.prover.policies.language_model import LanguageModelPolicy
 from node.prover.policies.names import BadPolicy
-from node.prover.policies.policy import Advice, BadAdvice, Proposal
+from node.prover.policies.policy import BadAdvice
 from node.prover.policies.premises import with_retrieved
 from node.prover.settings import ProverSettings
 from node.proving.prover import local_prover
 from node.proving.settings import ProvingSettings
 from node.retrieval.corpus import RetrievalError
 from node.retrieval.index import Retrieved
+from tests.node.prover.toys import Says
 
 THEOREM = Theorem("t", "(a b : Nat)", "a + b = b + a")
 STATE = "a b : Nat\n⊢ a + b = b + a"
@@ -38,16 +39,6 @@ class Source:
         return self.found[:count]
 
 
-class Listed:
-    """A policy that says one thing."""
-
-    def __init__(self, tactic="rfl"):
-        self.tactic = tactic
-
-    async def advise(self, state, samples, seed):
-        return Advice([Proposal(self.tactic, 1.0)], -3.0)
-
-
 class Model:
     """A sampler that remembers its prompts."""
 
@@ -67,7 +58,7 @@ async def tactics(policy):
 
 async def test_a_policy_is_joined_by_tactics_that_name_premises():
     source = Source()
-    advice = await with_retrieved(Listed(), THEOREM, source, has_values=True).advise(STATE, 4, 0)
+    advice = await with_retrieved(Says("rfl"), THEOREM, source, has_values=True).advise(STATE, 4, 0)
     by_tactic = {each.tactic: each for each in advice.proposals}
     assert {"rfl", "apply Nat.add_comm", "rw [Nat.add_comm]", "simp [Nat.add_comm, Nat.add]", "unfold Nat.add"} <= {
         *by_tactic
@@ -92,7 +83,7 @@ async def test_a_model_that_reads_premises_gets_them_in_its_prompt_alone():
 
 async def test_premises_that_cannot_be_had_leave_the_policy_its_tactics():
     source = Source(error=RetrievalError("the index is damaged"))
-    assert await tactics(with_retrieved(Listed(), THEOREM, source, has_values=True)) == {"rfl": ""}
+    assert await tactics(with_retrieved(Says("rfl"), THEOREM, source, has_values=True)) == {"rfl": ""}
     policy = LanguageModelPolicy(Model(), templates.load("reprover-retriever"))
     with pytest.raises(BadAdvice, match="premises: the index is damaged"):
         await with_retrieved(policy, THEOREM, source, has_values=False).advise(STATE, 4, 0)

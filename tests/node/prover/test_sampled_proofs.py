@@ -1,7 +1,5 @@
 """Whole proofs from samples: prompts, what is taken from an answer, and Lean's own errors in the correction turn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The search against trees worked out by hand. γ = 0.99, c_init = 0.001, c_base = 3200, c_AND = 64 throughout."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -98,25 +96,6 @@ def test_a_dead_end_ranks_below_every_untried_sibling_and_is_dead_after_two_roun
     assert expand(search, -5.0, {"b2": goals("B2")}) == "B"  # B has an action now, and its value counts again
     assert not root.actions[1].dead and expand(search, -5.0, {"b3": PROVED}) == "B2"
     assert search.solved
-
-
-def test_a_state_is_sampled_again_after_2155_visits_however_many_actions_it_has() -> None:
-    search = Search("root", SearchParameters(progressive_c=0.1))  # here after 47: 0.1 · 47^0.6 = 1.008
-    expand(search, -5.0, {f"t{number}": goals(f"s{number}") for number in range(5)})
-    expanded = [expand(search, -5.0, {"on": goals(f"deeper {number}")}) for number in range(60)]
-    assert expanded.index("root") == 46 and expanded.count("root") == 1
-    assert search.tree.root.expansions == 2
-
-
-def test_select_goes_on_beside_a_subtree_that_waits_for_expansions_in_flight() -> None:
-    search = Search("root", SearchParameters(unvisited_penalty=32.0))
-    expand(search, -5.0, {"a": goals("A"), "b": goals("B")}, [9.0, 1.0])
-    expand(search, -2.0, {"a1": goals("A1")})
-    first, second = search.select(), search.select()
-    # A1 is in flight, and nothing else is open below A, although A has a live action.
-    assert first is not None and second is not None
-    assert (first.state, second.state) == ("A1", "B")
-    assert search.select() is None
 
 
 def test_a_proof_lists_the_failed_tactics_of_the_network_alone() -> None:

@@ -1,7 +1,5 @@
 """Searches that take turns: who is next, what they share, and what an attempt says of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest
@@ -10,11 +8,11 @@ from common.lean import Outcome, Step
 from common.protocol.attempts import AttemptOutcome
 from node.prover.agent import Agent, Playing
 from node.prover.policies.combined import ByTurns, Player
-from node.prover.policies.policy import Advice, Proposal
+from node.prover.policies.policy import Proposal
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.search import Search
 from node.prover.search.turns import TurnSearch
-from tests.node.prover.toys import ERROR, PROVED, attempt, goals
+from tests.node.prover.toys import ERROR, PROVED, Says, attempt, goals
 
 
 def turns(number: int = 2) -> TurnSearch:
@@ -81,16 +79,6 @@ def test_a_proof_says_after_how_many_tactics_of_all_it_was_known_and_may_be_refu
     search.reject(search.proof())
     assert not search.solved and search.statistics.solved_at_tactics == 0
     assert search.select() is not None
-
-
-class Says:
-    """Proposes one tactic after another, the same on every state."""
-
-    def __init__(self, *tactics: str, exhausted: bool = False) -> None:
-        self.advice = Advice([Proposal(tactic, 1.0) for tactic in tactics], -3.0, exhausted)
-
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        return self.advice
 
 
 class Chain:

@@ -1,7 +1,5 @@
 """Attempts that ask for final verification: real provers and lean-proxies, and a proof that Lean really refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Attempts at whole proofs in a small world: what is counted and tried, every proof, and a search behind them."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Toy environments for the search: states are short words, and what a tactic does is a table or a pure function."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -129,6 +127,16 @@ def attempt(simulations: int = 40, **changes: object) -> Attempt:
         "seed": 7,
     }
     return Attempt(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+class Says:
+    """A policy that proposes the same tactics on every state."""
+
+    def __init__(self, *tactics: str, value: float = -3.0, exhausted: bool = False) -> None:
+        self.advice = Advice([Proposal(tactic, 1.0) for tactic in tactics], value, exhausted)
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        return self.advice
 
 
 class ToyPolicy:

@@ -1,7 +1,5 @@
 """Small statements, proofs and conjectures for tests of self-play."""
 
-from __future__ import annotations
-
 from common.lean import Theorem
 from node.stp.records import Attempted, Conjecture, Fate, Lemma, Output, Proof, Seed
 

@@ -1,7 +1,5 @@
 """A run of self-play that is made up: initial training and two rounds, in a real stp.sqlite."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from common.lean import Theorem

@@ -1,8 +1,6 @@
 """Provers with whole proofs to try, for tests of self-play: tasks whose samples are known, and what a plain loop over
 the same samples finds."""
 
-from __future__ import annotations
-
 import json
 import random
 import time

@@ -1,7 +1,5 @@
 """Rows as STP's published data has them: kfdong/STP_Lean_0320 and STP_Lean_SFT."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

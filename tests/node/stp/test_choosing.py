@@ -1,7 +1,5 @@
 """What the trainings of a run read: their own round's examples, those of earlier rounds, the initial data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a run takes of the data that was prepared."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec
@@ -56,9 +54,6 @@ def test_data_that_is_not_there_or_gives_nothing_to_do_is_told(tmp_path: Path) -
     given = [Statement(each) for each in GIVEN]
     _rewrite(folder, STATEMENTS, b"".join(msgspec.json.encode(each) + b"\n" for each in given))
     with pytest.raises(StpError, match="all statements have proofs already"):
-        data_of(plan)
-    (folder / STATEMENTS).write_text("changed\n")
-    with pytest.raises(StpError, match=r"the files do not match prepared\.json"):
         data_of(plan)
 
 

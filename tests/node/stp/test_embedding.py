@@ -1,7 +1,5 @@
 """Statements as vectors."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -29,13 +27,6 @@ STATEMENTS = [
     "theorem d (x y : Prop) : x ∧ y → y ∧ x",
     f"theorem long (p : Prop) : {'p ∧ ' * 400}p",
 ]
-
-
-@pytest.fixture
-def checkpoint(tmp_path: Path) -> Path:
-    path = tmp_path / "weights.safetensors"
-    weights_file.write(path, writer().model, writer().tokenizer)
-    return path
 
 
 def alone(weights: Weights, statement: str) -> np.ndarray:
@@ -84,7 +75,9 @@ def test_a_checkpoint_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         embeddings(tmp_path / "gone.safetensors", STATEMENTS)
 
 
-def test_a_bad_checkpoint_is_one_line(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_checkpoint_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = tmp_path / "weights.safetensors"
+    weights_file.write(checkpoint, writer().model, writer().tokenizer)
     given = tmp_path / "statements.json"
     given.write_text(json.dumps(STATEMENTS), encoding="utf-8")
     checkpoint.write_bytes(checkpoint.read_bytes()[:1000])

@@ -1,7 +1,5 @@
 """Rounds around one statement: what they begin with. The rounds themselves are those of any run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The reference's rows, read and written."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Statements that are equal up to white space and bound names have one key, and others have others."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """Runs of self-play whose nodes are killed in each stage of their rounds, and started again by the run."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import sys

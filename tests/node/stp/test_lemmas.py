@@ -1,7 +1,5 @@
 """Which lemmas a proof invokes: names as they are written, those of hypotheses left out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

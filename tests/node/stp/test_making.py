@@ -1,7 +1,5 @@
 """The conjectures of a round: from its seeds to what Lean is to see, also by a run that was killed on the way."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

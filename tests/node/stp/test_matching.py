@@ -1,7 +1,5 @@
 """Weights by greedy matching of embeddings."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

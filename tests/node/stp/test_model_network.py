@@ -1,7 +1,5 @@
 """New weights of a language model over the mesh: a real broker, servers with vLLM's administration, a model here."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from collections.abc import AsyncIterator
@@ -9,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
 from common.bus import Bus, BusSettings
 from common.life.context import NodeContext
@@ -27,7 +24,7 @@ from node.play.serving import ServingError, announce
 from node.stp.model import Model, conjecturer_prompt
 from node.stp.network import Network, Question, StpError
 from node.stp.records import Output, Seed
-from tests.node.llm.server import Administration, Server, running
+from tests.node.llm.server import Administration, Server, administered, running
 from tests.node.prover.nodes import model_node
 from tests.node.stp.examples import COMM, EASY
 
@@ -47,29 +44,6 @@ async def following(bus: Bus, broker: BusSettings, model: str, **settings: objec
             await asyncio.gather(renewing, return_exceptions=True)
 
 
-@asynccontextmanager
-async def fleet(*servers: tuple[Administration, Server]) -> AsyncIterator[str]:
-    """Servers that sample and are administered at one address each, as vLLM's are; joined by `|`."""
-    runners = []
-    try:
-        for administration, server in servers:
-            app = web.Application()
-            for path in ("/pause", "/resume", "/collective_rpc", "/update_weight_version"):
-                app.router.add_post(path, administration.answer)
-            for path in ("/v1/load_lora_adapter", "/v1/unload_lora_adapter"):
-                app.router.add_post(path, administration.answer)
-            app.router.add_get("/v1/models", server.models)
-            app.router.add_post("/v1/completions", server.complete)
-            runners.append(web.AppRunner(app, shutdown_timeout=0.1))
-            await runners[-1].setup()
-            await web.TCPSite(runners[-1], "127.0.0.1", 0).start()
-            administration.url = f"http://127.0.0.1:{runners[-1].addresses[0][1]}"
-        yield "|".join(administration.url for administration, _ in servers)
-    finally:
-        for runner in runners:
-            await runner.cleanup()
-
-
 def weights(folder: Path, name: str, kind: str = "config.json") -> Path:
     """A folder that looks like a model, or like an adapter."""
     made = folder / name
@@ -83,7 +57,7 @@ async def test_whole_weights_are_on_all_servers_before_the_run_goes_on(
     bus: Bus, broker: BusSettings, tmp_path: Path
 ) -> None:
     one, two = (Administration(), Server()), (Administration(), Server())
-    async with fleet(one, two) as urls, following(bus, broker, f"openai:{urls}#prover", follow="runs"):
+    async with administered(one, two) as urls, following(bus, broker, f"openai:{urls}#prover", follow="runs"):
         address = parse_address(f"openai:{urls}#prover")
         for version in (1, 2):
             folder = weights(tmp_path, f"round-{version}")
@@ -103,7 +77,7 @@ async def test_each_adapter_has_a_name_of_its_own_and_the_old_one_goes(
 ) -> None:
     administration, server = Administration(), Server(base="prover")
     async with (
-        fleet((administration, server)) as url,
+        administered((administration, server)) as url,
         following(bus, broker, f"openai:{url}#prover", follow="r") as node,
     ):
         address = parse_address(f"openai:{url}#prover")

@@ -1,7 +1,5 @@
 """The texts of a language model as prover and conjecturer: training sees what generation sees."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """Language models of other people that may begin a run, and those that may not."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

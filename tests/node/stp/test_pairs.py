@@ -1,7 +1,5 @@
 """The conjecturer's first examples."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Which outputs of the conjecturer are statements, and what becomes of each."""
 
-from __future__ import annotations
-
 import pytest
 
 from common.lean import Context, Theorem
@@ -104,15 +102,8 @@ def test_there_are_no_more_new_conjectures_than_the_limit_and_the_others_are_dra
     # Which are taken hangs on what they say, and not on their order.
     backwards = sift(outputs[::-1], (), limit, round_=1, rng_seed=3)
     assert {each.output for each in backwards if each.fate == Fate.NEW} == {each.output for each in new}
-
-
-def test_another_seed_draws_others() -> None:
-    outputs = [(seed_of(), output(f"example (n : Nat) : n = {number}")) for number in range(20)]
-    drawn = {
-        frozenset(each.name for each in sift(outputs, (), 10, round_=1, rng_seed=seed) if each.fate == Fate.NEW)
-        for seed in range(5)
-    }
-    assert len(drawn) > 1
+    other = [sift(outputs, (), limit, round_=1, rng_seed=seed) for seed in range(4, 8)]
+    assert any(found != each for each in other) == (0 < limit < 20)
 
 
 def test_a_conjecture_has_its_seed_s_environment() -> None:

@@ -1,7 +1,5 @@
 """What a recipe of self-play says, and what is told of one that says it wrongly."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

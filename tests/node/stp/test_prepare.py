@@ -1,7 +1,5 @@
 """The data that self-play begins with: what is in it, what is held out, what is told of bad rows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whole runs of self-play on a mesh of their own: a real broker, pocket Lean, a network that learns by heart."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """Seeds: proved statements of the data set with the lemmas of their proofs."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """A checkpoint's weights on their way to the inference nodes of a run: real broker, real nodes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterator

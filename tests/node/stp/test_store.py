@@ -1,7 +1,5 @@
 """The records of self-play: real SQLite, readers beside a writer, kills, full disks, damaged files."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3
@@ -64,16 +62,9 @@ def test_solved_statements_have_their_best_rate_and_first_round(tmp_path: Path) 
     assert (summary.samples, summary.statements) == (964, 8)
 
 
-def test_a_proof_of_the_initial_data_solves_nothing_until_it_is_sampled(tmp_path: Path) -> None:
+def test_only_verified_proofs_count_and_those_of_the_initial_data_when_they_are_sampled(tmp_path: Path) -> None:
     store = filled(tmp_path, rounds=0)
     assert store.solved() == [] and len(store.proofs("train_0")) == 1
-    store.begin_round(1, 1, 0.0)
-    store.add_attempts([AttemptRow("a", 1, "train_0", 4, 1, "proved", "", 1.0, (Found("omega"),))])
-    assert [each.theorem.name for each in store.solved()] == ["train_0"] and store.unverified() == []
-
-
-def test_only_verified_proofs_count(tmp_path: Path) -> None:
-    store = filled(tmp_path, rounds=0)
     store.begin_round(1, 1, 0.0)
     found = (Found("native_decide", 5, 0), Found("exact Nat.add_comm a b", 2, 1))
     store.add_attempts([AttemptRow("a", 1, "train_0", 8, 7, "proved", "", 1.0, found)])
@@ -85,6 +76,8 @@ def test_only_verified_proofs_count(tmp_path: Path) -> None:
     assert [reason for _, reason in store.refused("train_0")] == ["it rests on the axiom Lean.ofReduceBool"]
     store.add_proofs(1, [(Proof("train_0", "native_decide"), "")])
     assert len(store.refused("train_0")) == 1, "a verdict stays as it is"
+    store.add_attempts([AttemptRow("b", 1, "train_0", 4, 1, "proved", "", 1.0, (Found("omega"),))])
+    assert [each.theorem.name for each in store.solved()] == ["train_0"] and store.unverified() == []
 
 
 def test_a_result_that_comes_again_with_other_proofs_keeps_the_first(tmp_path: Path) -> None:
@@ -148,7 +141,11 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, content: bytes, read_only: b
     assert (tmp_path / FILE).read_bytes() == content
 
 
-def test_a_file_of_a_newer_version_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_file_of_a_newer_version_stays_as_it_is_and_one_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StpError, match="holds no run of self-play"):
+        StpStore(tmp_path / "none" / FILE, read_only=True)
+    with pytest.raises(StpError, match="cannot be used"):
+        StpStore(tmp_path / "none" / FILE)
     filled(tmp_path, rounds=1).close()
     connection = sqlite3.connect(tmp_path / FILE)
     connection.execute("PRAGMA user_version = 99")
@@ -158,13 +155,6 @@ def test_a_file_of_a_newer_version_stays_as_it_is(tmp_path: Path) -> None:
         with pytest.raises(StpError, match="schema version 99; this version of proofmesh knows up to"):
             StpStore(tmp_path / FILE, read_only=read_only)
     assert (tmp_path / FILE).read_bytes() == before
-
-
-def test_there_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(StpError, match="holds no run of self-play"):
-        StpStore(tmp_path / "none" / FILE, read_only=True)
-    with pytest.raises(StpError, match="cannot be used"):
-        StpStore(tmp_path / "none" / FILE)
 
 
 def test_a_full_disk_is_one_line_and_the_last_good_state_stays(tmp_path: Path) -> None:
@@ -206,16 +196,16 @@ for number in range(100_000):
 def test_a_kill_in_the_middle_leaves_whole_transactions_and_all_that_were_told(tmp_path: Path) -> None:
     filled(tmp_path, rounds=1).close()
     root = Path(__file__).parents[3]
-    for kill in range(2):
-        argv = [sys.executable, "-c", CHILD, str(tmp_path)]
-        with subprocess.Popen(argv, cwd=root, stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdout is not None
-            told = [int(line) for line in (child.stdout.readline() for _ in range(8 + 5 * kill)) if line]
-            os.kill(child.pid, signal.SIGKILL)
-        store = StpStore(tmp_path / FILE)
-        made = sum(each.name.startswith("c_") for each in store.conjectures(1))
-        attempts = {name: each for name, each in store.attempts_of(1).items() if name.startswith("a-")}
-        assert made % 20 == 0 and all(len(each.found) == 20 for each in attempts.values())
-        assert len(told) == 8 + 5 * kill and {f"a-{number}" for number in told} <= set(attempts)
-        assert store._rows("PRAGMA integrity_check") == [("ok",)] and store._rows("PRAGMA foreign_key_check") == []
-        store.close()
+    argv = [sys.executable, "-c", CHILD, str(tmp_path)]
+    with subprocess.Popen(argv, cwd=root, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        told = [int(child.stdout.readline()) for _ in range(10)]
+        os.kill(child.pid, signal.SIGKILL)
+    store = StpStore(tmp_path / FILE)
+    made = sum(each.name.startswith("c_") for each in store.conjectures(1))
+    attempts = {name: each for name, each in store.attempts_of(1).items() if name.startswith("a-")}
+    assert made % 20 == 0 and all(len(each.found) == 20 for each in attempts.values())
+    assert {f"a-{number}" for number in told} <= set(attempts)
+    assert store._rows("PRAGMA integrity_check") == [("ok",)] and store._rows("PRAGMA foreign_key_check") == []
+    fill_round(store, 2)  # and the run goes on
+    store.close()

@@ -1,8 +1,5 @@
 """Data of self-play from what `proofmesh trace` has really found, with genuine Lean."""
 
-from __future__ import annotations
-
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -41,24 +38,17 @@ end A
 """
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trace, contexts included."""
-    folder = tmp_path_factory.mktemp("trace")
-    traced = asyncio.run(Tracer(LeanToolchain.pocket(), folder).trace(LEAN, "A.lean"))
+@pytest.mark.lean
+async def test_a_trace_gives_proofs_statements_and_the_lemmas_that_are_read_off_its_proofs(tmp_path: Path) -> None:
+    traced = await Tracer(LeanToolchain.pocket(), tmp_path).trace(LEAN, "A.lean")
     for name, rows in (("theorems", theorem_rows(traced)), ("contexts", [context_row(traced, LEAN)])):
-        lines = Lines(folder / f"{name}.jsonl")
+        lines = Lines(tmp_path / f"{name}.jsonl")
         for row in rows:
             lines.write(row)
         lines.close()
-    return folder
-
-
-@pytest.mark.lean
-def test_proofs_lemmas_and_statements_of_a_trace(folder: Path) -> None:
-    found = read(str(folder))
+    found = read(str(tmp_path))
     assert [lemma.name for lemma in found.lemmas] == ["A.first", "A.second", "A.term", "A.split"]
-    assert Library.of(folder).lemma("A.first").statement == "theorem A.first (a b : Nat) : a + b = b + a"
+    assert Library.of(tmp_path).lemma("A.first").statement == "theorem A.first (a b : Nat) : a + b = b + a"
     scripts = {given.theorem.name: given.proof for given in found.proofs}
     assert scripts.keys() == {"A.first", "A.second", "A.split"}  # `term` is no block of tactics
     assert scripts["A.second"].script == "rw [first (a + b) c]\nrw [first a b]"
@@ -71,16 +61,8 @@ def test_proofs_lemmas_and_statements_of_a_trace(folder: Path) -> None:
     second = placed["A.second"]
     assert isinstance(second, Theorem) and second.place is not None
     assert second.place.context.text == LEAN[: LEAN.index("theorem second")]
-
-
-@pytest.mark.lean
-def test_lemmas_read_off_a_proof_are_those_that_lean_tells(folder: Path) -> None:
-    library = Library.of(folder)
-    for given in read(str(folder)).proofs:
+    library = Library.of(tmp_path)
+    for given in found.proofs:
         assert library.invoked_in(given.theorem, given.proof.script) == given.proof.lemmas
-
-
-@pytest.mark.lean
-def test_what_is_measured_on_gives_no_proofs(folder: Path) -> None:
-    found = read(str(folder), test=True)
-    assert not found.proofs and {each.split for each in found.statements} == {"test"}
+    measured = read(str(tmp_path), test=True)
+    assert not measured.proofs and {each.split for each in measured.statements} == {"test"}

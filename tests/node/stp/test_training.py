@@ -1,7 +1,5 @@
 """The data of a training of self-play, and how much of it is read."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What people see of a run of self-play: `stp status`, `stp show`, the page and its pictures."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -41,20 +39,17 @@ def test_status_has_each_rounds_numbers(run: Path, capsys: pytest.CaptureFixture
     assert "\x1b" not in text and "…" not in text
 
 
-def test_a_rounds_numbers_have_names_for_trackers(run: Path) -> None:
-    store = open_run(run)
-    numbers = summarise(store).rounds[2].numbers()
-    store.close()
-    assert (numbers["solved"], numbers["samples"], numbers["seconds/proving"]) == (5.0, 256.0, 40.0)
-    assert numbers["test/pass@8"] == 0.75 and all(type(each) is float for each in numbers.values())
-
-
-def test_status_as_json(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_as_json_and_a_rounds_numbers_by_name_for_trackers(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main_status([str(run), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["solved"] == 5 and found["rounds"][1]["fates"]["not elaborated"] == 1
     assert found["rounds"][2]["per_second"]["proving"] == pytest.approx(6.4)
     assert found["curve"][-1] == [960, 5]
+    numbers = summarise(open_run(run)).rounds[2].numbers()
+    assert (numbers["solved"], numbers["samples"], numbers["seconds/proving"]) == (5.0, 256.0, 40.0)
+    assert numbers["test/pass@8"] == 0.75 and all(type(each) is float for each in numbers.values())
 
 
 def test_status_of_a_run_below_runs_and_of_none(
@@ -121,20 +116,15 @@ def test_show_of_what_is_not_there_is_one_line(
 
 
 @pytest.mark.compute
-def test_foreign_text_steers_neither_terminal_nor_page(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_is_pictures_and_a_page_that_fetches_nothing_and_foreign_text_steers_neither_it_nor_a_terminal(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = StpStore(run / FILE)
     output = "\x1b[2J<script>alert(1)</script>"
     store.begin_round(3, 1, 0.0)
     store.add_conjectures([Conjecture("conjecture_3_0", 3, SEEDS[0], output, Fate.REFUSED, None, "\x1b[31mno")])
     assert main_show([str(run), "conjecture_3_0"]) == 0
     assert "\x1b" not in capsys.readouterr().out
-    write_report(run)
-    page = (run / "stp.html").read_text(encoding="utf-8")
-    assert "<script>alert" not in page and "&lt;script&gt;alert" in page
-
-
-@pytest.mark.compute
-def test_the_report_is_pictures_and_a_page_that_fetches_nothing(run: Path) -> None:
     written = {path.name: path for path in write_report(run)}
     assert set(written) == {*PICTURES, "stp.html", "status.json"}
     for name in PICTURES:
@@ -142,4 +132,5 @@ def test_the_report_is_pictures_and_a_page_that_fetches_nothing(run: Path) -> No
     page = written["stp.html"].read_text(encoding="utf-8")
     assert page.count("<svg") == 3 and "conjecture_2_0 (round 2): proved" in page and "62.5%" in page
     assert not re.findall(r"""(?:src|href)=(?!["']?#)""", page)
+    assert "<script>alert" not in page and "&lt;script&gt;alert" in page
     assert json.loads(written["status.json"].read_text(encoding="utf-8"))["solved"] == 5

@@ -1,8 +1,6 @@
 """A whole run of self-play that takes seconds: a network of some thousand parameters learns one proof and a few
 conjectures by heart, so that statements are proved, and conjectures made and proved."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

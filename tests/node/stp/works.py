@@ -1,8 +1,6 @@
 """A run of self-play whose parts are called one by one: its recipe, its records and its data are real; nobody
 answers its requests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast

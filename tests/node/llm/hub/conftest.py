@@ -1,7 +1,5 @@
 """Folders with small models, made once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Beam search, for families that are published with it."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which token is chosen: exact samples of a distribution, and nothing outside the nucleus."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

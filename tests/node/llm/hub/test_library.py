@@ -1,7 +1,5 @@
 """What results call a model: it changes with the weights, and with nothing else."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

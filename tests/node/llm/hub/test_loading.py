@@ -1,7 +1,5 @@
 """Models, tokenizers and adapters from folders, and every way in which one can be wrong: one line, no traceback."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tokens as parts of a text: characters of several tokens, spaces at the beginning, bytes that are no text."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -46,8 +44,8 @@ def test_a_space_behind_the_prompt_is_kept() -> None:
 
 def test_bytes_that_are_no_text_end() -> None:
     rng = random.Random(3)
-    ids = [rng.randrange(4, 260) for _ in range(300)]
+    ids = [rng.randrange(4, 260) for _ in range(150)]
     found = pieces(bpe, ids)
-    assert max(map(len, found)) < 20 and len("".join(found)) > 100
+    assert max(map(len, found)) < 20 and len("".join(found)) > 50
     # What can be read is the same as in one go.
     assert [each for each in "".join(found) if each.isascii()] == [each for each in bpe(ids) if each.isascii()]

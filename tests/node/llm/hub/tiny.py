@@ -1,7 +1,5 @@
 """Small models with random weights, saved as people save theirs."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from pathlib import Path
