@@ -1,12 +1,16 @@
 """The sampler over OpenAI-compatible servers: requests, answers, what servers do not know, and how they fail."""
 
 import asyncio
+import email.utils
+import json
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
+import msgspec
 import pytest
 from aiohttp import web
 
@@ -14,6 +18,18 @@ from common.life import metrics
 from node.llm.address import BadModel
 from node.llm.openai import OpenAISampler, open_openai
 from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Outcome, Prompt, SamplerError
+from node.llm.servers import (
+    LONGEST_REST,
+    Fleet,
+    Place,
+    Supported,
+    aligned,
+    html_or_garbled,
+    output_limit,
+    read_completion,
+    request_of,
+    retry_after,
+)
 from node.llm.settings import ModelSettings
 from tests.node.llm.server import TACTICS, Payload, Server, in_turn, logprob_of, running, tokens_of
 
@@ -303,3 +319,219 @@ async def test_a_web_page_and_a_server_that_is_not_there_are_told_at_once(monkey
     async with running(Server()) as other, open_openai(address(server, other), QUICK, note=notes.append) as sampler:
         assert len(await sampler.sample(PROMPT, 2, 1, SHORT)) == 2
     assert len(notes) == 1 and "going on without it" in notes[0]
+
+
+# --- what servers answer, in the forms that they are known to write ---------------------------------------------------
+def body(**fields: object) -> bytes:
+    return json.dumps({"choices": [], **fields}).encode()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "pieces"),
+    [
+        (["exact", " ", "bytes:\\xe2", "bytes:\\x9f\\xa8", "h", ".1", "</s>"], "exact ⟨h.1", None),
+        (["�", "", "�", " q"], "∧ q", ["", "", "∧", " q"]),
+        ([" exact", " h"], "exact h", ["exact", " h"]),  # a server that takes white space off
+        (["simp"], "simp [h]", ["simp [h]"]),
+        (["a", "b", "<|im_end|>"], "ab", ["a", "b", ""]),
+        ([], "", []),
+    ],
+)
+def test_tokens_make_up_their_text(tokens: list[str], text: str, pieces: list[str] | None) -> None:
+    found = aligned(tokens, text)
+    assert "".join(found) == text and len(found) == len(tokens)
+    assert pieces is None or found == pieces
+
+
+def test_tokens_of_several_samples_are_told_together() -> None:
+    choices = [{"text": text, "finish_reason": "stop"} for text in ("simp", "omega", "rfl")]
+    read = read_completion(body(choices=choices, usage={"prompt_tokens": 7, "completion_tokens": 8}), ())
+    assert [sample.token_count for sample in read.samples] == [3, 3, 2] and (read.tokens_in, read.tokens_out) == (7, 8)
+
+
+def test_log_probabilities_that_are_not_all_told_are_none() -> None:
+    for values in ([None, -1.0], [-1.0]):
+        logprobs = {"tokens": ["a", "b"], "token_logprobs": values}
+        read = read_completion(body(choices=[{"text": "ab", "finish_reason": "stop", "logprobs": logprobs}]), ())
+        expected = None if None in values else -1.0
+        assert read.samples[0].logprob("ab") == expected
+
+
+def test_a_chat_without_content_is_an_empty_text() -> None:
+    message = {"role": "assistant", "content": None, "reasoning_content": "hm"}
+    read = read_completion(body(choices=[{"message": message, "finish_reason": "length"}]), ())
+    assert (read.samples[0].text, read.samples[0].cut) == ("", True)
+
+
+def test_aborted_samples_are_none_and_the_others_stay() -> None:
+    choices = [{"text": "simp", "finish_reason": "stop"}, {"text": "si", "finish_reason": "abort"}]
+    read = read_completion(body(choices=choices), ())
+    assert [sample.text for sample in read.samples] == ["simp"] and read.choices == 2
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"[]", b'"simp"', b'{"choices": {}}', b'{"error": 1}', b'{"choices": [{"te', b"\xff"]
+)
+def test_what_is_no_answer_is_refused(answer: bytes) -> None:
+    with pytest.raises((msgspec.MsgspecError, UnicodeDecodeError)):
+        read_completion(answer, ())
+
+
+@pytest.mark.parametrize(
+    ("message", "left_out"),
+    [
+        ('{"error": {"message": "n must be 1 when using greedy sampling"}}', "n"),
+        ("Only one completion choice is allowed", "n"),
+        ("n_cmpl must be 1", "n"),
+        ("{'type': 'extra_forbidden', 'loc': ('body', 'top_k')}", "neutral"),
+        ("Unrecognized request argument supplied: min_p", "neutral"),
+        ("logprobs is not supported with this model", "logprobs"),
+        ("`seed` is not supported", "seed"),
+        ("Unsupported parameter: 'stop'", "stop"),
+        ("the prompt must not be empty", ""),
+        ("temperature must be positive", ""),
+    ],
+)
+def test_a_refusal_tells_what_a_server_does_not_know(message: str, left_out: str) -> None:
+    known = Supported()
+    assert known.forget(message, several=True) == left_out
+    assert known == Supported(**({left_out: False} if left_out else {}))
+    assert known.forget(message, several=True) == ""  # it is left out once
+    if left_out == "n":
+        assert Supported().forget(message, several=False) == "", "one sample is never refused for being several"
+
+
+def test_a_server_says_how_long_to_wait_in_seconds_or_with_a_date() -> None:
+    assert retry_after({"retry-after": "2.5"}) == 2.5
+    date = email.utils.formatdate(time.time() + 100, usegmt=True)
+    assert 90 < (retry_after({"retry-after": date}) or 0) <= 100
+    assert retry_after({"retry-after": email.utils.formatdate(0, usegmt=True)}) == 0.0
+    for other in ("soon", "", "nan", "inf"):
+        assert retry_after({"retry-after": other}) is None
+    assert retry_after({}) is None
+
+
+def test_a_web_page_is_called_one() -> None:
+    page, other = b" <!DOCTYPE html>\n<html>", b'{"x": '
+    assert "a web page" in html_or_garbled(page, "http://a/v1", "cut").text
+    assert html_or_garbled(other, "http://a/v1", "cut").text == "http://a/v1: the response cannot be read: cut"
+
+
+def test_a_server_that_does_not_take_minus_one_for_all_tokens_is_sent_zero() -> None:
+    known = Supported()
+    refusal = "1 validation error: {'loc': ('body', 'top_k'), 'msg': 'Input should be greater than or equal to 0'}"
+    assert known.forget(refusal, several=True) == "top_k=-1"
+    sent = request_of("prover", Prompt("x"), 1, 0, Decoding(), known)
+    assert sent["extra_body"] == {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
+    assert known.forget(refusal, several=True) == "neutral"  # then it is left out
+
+
+@pytest.mark.parametrize(
+    ("message", "limit"),
+    [
+        # vLLM 0.32, and before; OpenAI.
+        ("max_tokens=1024 cannot be greater than max_model_len=512. Please request fewer output tokens.", 512),
+        (
+            "This model's maximum context length is 4096 tokens. However, you requested 4200 tokens (104 in the "
+            "messages, 4096 in the completion). Please reduce the length of the messages or completion.",
+            3992,
+        ),
+        ("max_tokens is too large: 5000. This model supports at most 4096 completion tokens", 4096),
+        # No room behind the prompt: it is the prompt that is too long.
+        (
+            "This model's maximum context length is 512 tokens. However, you requested 600 (510 in the prompt, 90 ...)",
+            0,
+        ),
+        ("This model's maximum context length is 512 tokens. However, your prompt contains at least 513 tokens", 0),
+    ],
+)
+def test_a_refusal_tells_how_long_samples_may_be(message: str, limit: int) -> None:
+    known = Supported()
+    assert output_limit(message) == limit
+    if limit:
+        assert known.forget(message, several=True) == f"max_tokens above {limit}"
+        assert request_of("prover", Prompt("x"), 1, 0, Decoding(max_tokens=10_000), known)["max_tokens"] == limit
+
+
+# --- which server is asked next: the circuit breaker and the balance, without servers or clocks -----------------------
+def fleet_of(*urls: str) -> Fleet:
+    return Fleet(urls, failures=3, rest=4.0)
+
+
+def picked(fleet: Fleet, now: float) -> Place:
+    place = fleet.pick(now)
+    assert place is not None
+    return place
+
+
+def fails(fleet: Fleet, place: Place, now: float) -> bool:
+    """A request that was picked before ends with a failure."""
+    rests = fleet.failed(place, now, f"{place.url} is down")
+    fleet.ended(place)
+    return rests
+
+
+def test_the_least_busy_server_is_asked() -> None:
+    fleet = fleet_of("a", "b")
+    first, second, third = (picked(fleet, 0.0) for _ in range(3))
+    assert [first.url, second.url, third.url] == ["a", "b", "a"]
+    fleet.ended(second)
+    assert picked(fleet, 0.0).url == "b"
+
+
+def test_servers_without_anything_to_do_take_turns() -> None:
+    fleet = fleet_of("a", "b", "c")
+    turns = []
+    for _ in range(6):
+        turns.append(picked(fleet, 0.0))
+        fleet.ended(turns[-1])
+    assert [place.url for place in turns] == ["a", "b", "c"] * 2
+
+
+def test_a_server_that_failed_last_is_asked_after_those_that_are_well() -> None:
+    fleet = fleet_of("a", "b")
+    assert not fails(fleet, picked(fleet, 0.0), 0.0)
+    assert [picked(fleet, 0.0).url for _ in range(3)] == ["b", "b", "b"]
+    assert fleet.has_healthy_server(0.0) and fleet.problem == "" and fleet.words == "a is down"
+
+
+def test_after_failures_in_a_row_a_server_rests_twice_as_long_each_time() -> None:
+    fleet = fleet_of("a")
+    now, rests = 0.0, []
+    for _ in range(2):
+        assert not fails(fleet, picked(fleet, now), now)
+    for _ in range(6):
+        assert fails(fleet, picked(fleet, now), now)
+        assert fleet.pick(now + 0.9 * fleet.wait(now)) is None
+        rests.append(fleet.wait(now))
+        now += fleet.wait(now)
+    assert rests == [4.0, 8.0, 16.0, 32.0, LONGEST_REST, LONGEST_REST] and fleet.problem == "a is down"
+
+
+def test_one_request_finds_out_whether_a_server_is_well_again() -> None:
+    fleet = fleet_of("a")
+    for _ in range(3):
+        fails(fleet, picked(fleet, 0.0), 0.0)
+    trial = picked(fleet, 4.0)
+    assert fleet.pick(4.0) is None
+    fleet.succeeded(trial)
+    fleet.ended(trial)
+    assert [picked(fleet, 4.0).url for _ in range(2)] == ["a", "a"] and fleet.problem == ""
+
+
+def test_a_trial_that_is_given_up_leaves_room_for_another() -> None:
+    fleet = fleet_of("a")
+    for _ in range(3):
+        fails(fleet, picked(fleet, 0.0), 0.0)
+    fleet.ended(picked(fleet, 4.0))
+    assert fleet.pick(4.0) is not None
+
+
+def test_a_server_that_asks_to_wait_is_left_alone_so_long_and_has_not_failed() -> None:
+    fleet = fleet_of("a", "b")
+    place = picked(fleet, 0.0)
+    fleet.asked_to_wait(place, 0.0, 7.0, "a is busy")
+    fleet.ended(place)
+    assert [picked(fleet, 6.9).url for _ in range(2)] == ["b", "b"] and place.failures == 0
+    assert picked(fleet, 7.0).url == "a"
+    assert fleet.wait(0.0) == pytest.approx(0.0)

@@ -3,11 +3,14 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from common.lean import OutcomeKind
+from node.lean.opened import OpenedLean
 from node.lean.text.rules import proof_problem
 from node.lean.text.statement import parse_statement
-from node.llm.outputs import NOTED, Parsed, Problem, parse_proof, parse_tactic, score
+from node.llm.outputs import NOTED, CodeError, Parsed, Problem, marked_errors, parse_proof, parse_tactic, score
 from node.llm.sampling import Sample, Token
 from node.llm.templates import families, load
+from tests.node.play.opened import environment_of
 
 THEOREM = parse_statement("theorem swap (p q : Prop) (h : p ∧ q) : q ∧ p := by sorry")
 STATED = "theorem swap (p q : Prop) (h : p ∧ q) : q ∧ p := by"
@@ -304,3 +307,91 @@ def test_a_proof_survives_its_block(lines):
     parsed = proof("goedel-prover-v2", "\n".join(["```lean4", STATED, *lines, "```"]))
     assert parsed.text.split("\n") == [line[2:] for line in lines]
     assert proof_problem(parsed.text) == ""
+
+
+# --- what is taken out, behind our statement --------------------------------------------------------------------------
+PROOFS = [
+    " := ⟨h.2, h.1⟩",
+    " :=\n  ⟨h.2,\n   h.1⟩",
+    "\n:= by constructor; exact h.2\n      exact h.1",
+    " := by simp [And.comm,\n    h]",
+    " := by\n  constructor\n  · have k : q := by\n      exact h.2\n    exact k\n\n  · exact h.1",
+    " :=\n  have k := h.2\n  have l := h.1\n  ⟨k, l⟩",
+    " :=\nby\n  -- first\n  obtain ⟨a, b⟩ := h -- split\n  /- then\n     join -/\n  exact ⟨b, a⟩",
+    " := by\n    cases h with\n    | intro a b =>\n      exact ⟨b, a⟩\n",
+    " := by {\n  constructor\n  exact h.2\n  exact h.1\n}",
+    " := by\n  refine ⟨?_, ?_⟩ <;>\n    simp_all",
+    " := match h with\n  | ⟨a, b⟩ => ⟨b, a⟩",
+    " := And.intro\n  h.2\n  h.1",
+    " := by\n\tobtain ⟨a, b⟩ := h\n\texact ⟨b, a⟩",
+    " := by exact ⟨h.2,\n  h.1⟩",
+    " := h.symm\n\nend Foo",
+    " := by\n  have key : ∀ x : Nat, x = x := by\n    intro x\n    rfl\n  exact ⟨h.2, h.1⟩\n#print axioms swap",
+]
+
+
+@pytest.mark.lean
+async def test_lean_accepts_what_is_taken_out(opened_lean: OpenedLean):
+    statement, taken = THEOREM.signature, []
+    for proof in PROOFS:
+        for name, text in (
+            ("goedel-prover-v2", f"Plan\n```lean4\nimport Mathlib\n\n{statement}{proof}\n```"),
+            ("stp", f"{statement}{proof}\n```"),
+        ):
+            parsed = parse_proof(load(name), Sample(text), THEOREM)
+            assert parsed.problem is None and proof_problem(parsed.text) == ""
+            taken.append(parsed.text)
+    outcomes = await environment_of(opened_lean, THEOREM).run((), taken)
+    assert {script for script, outcome in outcomes.items() if outcome.kind is not OutcomeKind.PROVED} == set()
+    assert set(outcomes) == set(taken)
+
+
+# --- the compiler's errors as Goedel-Prover-V2 reads them: what `get_error_str` of its src/utils.py writes ------------
+CODE = "theorem t : p := by\n  intro x\n  have h : q := by\n    simp\n    ring\n  exact h\n  done"
+
+
+LONG = "\n".join(["by", *[f"  line{number}" for number in range(1, 12)]])
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "marked"),
+    [
+        pytest.param(
+            CODE,
+            CodeError(6, 2, "type mismatch", 6, 9),
+            "  intro x\n  have h : q := by\n    simp\n    ring\n  <error>exact h</error>\n  done\n",
+            id="in one line",
+        ),
+        pytest.param(
+            CODE,
+            CodeError(3, 16, "unsolved goals", 5, 8),
+            "theorem t : p := by\n  intro x\n  have h : q := <error>by\n    simp\n    ring</error>\n  exact h\n",
+            id="over several lines",
+        ),
+        pytest.param(
+            LONG,
+            CodeError(1, 0, "no", 12, 8),
+            "<error>by\n  line1\n  line2\n  line3\n  line4\n  line5\n\n  ... --[Truncated]-- ...\n  line11</error>\n",
+            id="long, shortened",
+        ),
+    ],
+)
+def test_an_error_is_marked_at_its_place(code: str, error: CodeError, marked: str):
+    assert marked_errors(code, [error]) == (
+        f"\nError 1:\n\nCorresponding Code:\n```lean4\n{marked}\n```\n\nError Message: {error.message}\n"
+    )
+
+
+def test_an_error_without_an_end_goes_to_the_end_of_its_line():
+    assert "\n  <error>intro x</error>\n  have" in marked_errors(CODE, [CodeError(2, 2, "no")])
+
+
+def test_the_ninth_error_is_only_counted():
+    text = marked_errors(CODE, [CodeError(1, 0, f"number {number}") for number in range(10)])
+    assert text.endswith("\nError Message: number 7\n\n... [Omitted 2 more errors] ...\n")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(), st.integers(), st.integers(), st.none() | st.integers(), st.integers())
+def test_places_outside_the_code_do_no_harm(code, line, column, end_line, end_column):
+    assert "<error>" in marked_errors(code, [CodeError(line, column, "no", end_line, end_column)])

@@ -202,8 +202,6 @@ async def test_a_policy_that_repeats_itself_does_not_search_for_ever() -> None:
 
 
 # --- what says nothing about the theorem is no failure ---------------------------------------------------------------
-
-
 class StuckLean(ToyLean):
     """Answers as often as it is told to, then never again."""
 

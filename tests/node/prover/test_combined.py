@@ -51,9 +51,12 @@ async def masses(*parts: Part) -> dict[str, float]:
     return {proposal.tactic: proposal.mass for proposal in advice.proposals}
 
 
-async def test_each_part_has_its_share_and_what_two_propose_adds_up() -> None:
+async def test_each_part_has_its_share_what_two_propose_adds_up_and_it_is_exhausted_when_all_are() -> None:
     mixed = await masses(Part(Says(rfl=3.0, simp=1.0), 0.5), Part(Says(simp=10.0, omega=10.0), 0.5))
     assert mixed == pytest.approx({"rfl": 0.375, "simp": 0.125 + 0.25, "omega": 0.25})
+    for first, second in ((True, True), (True, False), (False, False)):
+        parts = [Part(Says(exhausted=first, rfl=1.0)), Part(Says(exhausted=second, simp=1.0))]
+        assert (await MixturePolicy(parts).advise("⊢ p", 6, 0)).exhausted is (first and second)
 
 
 async def test_each_tactic_names_the_parts_that_propose_it_also_those_of_a_mixture_within() -> None:
@@ -78,18 +81,16 @@ async def test_a_part_with_share_0_gives_its_value_alone() -> None:
         await silent.advise("⊢ p", 6, 0)
 
 
-@pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, False)])
-async def test_it_is_exhausted_when_all_its_parts_are(first: bool, second: bool) -> None:
-    parts = [Part(Says(exhausted=first, rfl=1.0)), Part(Says(exhausted=second, simp=1.0))]
-    assert (await MixturePolicy(parts).advise("⊢ p", 6, 0)).exhausted is (first and second)
-
-
-async def test_a_part_that_fails_is_left_out_unless_all_fail() -> None:
+async def test_a_part_that_fails_is_left_out_unless_all_fail_or_the_mixture_is_strict() -> None:
     broken = Part(Fails(BadAdvice("not a number")), has_values=True)
     advice = await MixturePolicy([broken, Part(Says(-4.0, rfl=1.0))]).advise("⊢ p", 6, 0)
     assert ([proposal.tactic for proposal in advice.proposals], advice.value) == (["rfl"], -4.0)
     with pytest.raises(BadAdvice, match="not a number"):
         await MixturePolicy([Part(Fails(BusError("nobody"))), broken]).advise("⊢ p", 6, 0)
+    with pytest.raises(BadAdvice, match="not a number"):
+        await MixturePolicy([broken, Part(Says(rfl=1.0))], strict=True).advise("⊢ p", 6, 0)
+    whole = [Part(Says(-7.0, simp=1.0), has_values=True), Part(Says(rfl=1.0))]
+    assert await MixturePolicy(whole, strict=True).advise("⊢ p", 6, 0) == await MixturePolicy(whole).advise("⊢ p", 6, 0)
 
 
 async def test_a_state_that_one_part_cannot_read_is_left_to_the_others_also_in_a_strict_mixture() -> None:
@@ -98,14 +99,6 @@ async def test_a_state_that_one_part_cannot_read_is_left_to_the_others_also_in_a
     assert [each.tactic for each in advice.proposals] == ["simp"]
     with pytest.raises(StateTooLong):
         await MixturePolicy([long, long], strict=True).advise("⊢ p", 6, 0)
-
-
-async def test_one_part_that_fails_makes_a_strict_mixture_fail() -> None:
-    parts = [Part(Fails(BadAdvice("not a number")), has_values=True), Part(Says(rfl=1.0))]
-    with pytest.raises(BadAdvice, match="not a number"):
-        await MixturePolicy(parts, strict=True).advise("⊢ p", 6, 0)
-    whole = [Part(Says(-7.0, simp=1.0), has_values=True), Part(Says(rfl=1.0))]
-    assert await MixturePolicy(whole, strict=True).advise("⊢ p", 6, 0) == await MixturePolicy(whole).advise("⊢ p", 6, 0)
 
 
 class Draws(Says):

@@ -131,7 +131,6 @@ def test_once_undone_a_refusal_forbids_a_tactic_as_ever() -> None:
 
 
 # --- a toy Lean: propositions of ∧ and → with named hypotheses, so that states differ in names and order alone -------
-
 POOL = ("a", "b", "h", "k")
 """Names that tactics bring in."""
 

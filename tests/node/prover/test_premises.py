@@ -1,9 +1,16 @@
-"""Tactics with the names that a file declares."""
+"""Tactics with the names that a file declares, and with those of retrieved premises."""
 
 import pytest
 
 from common.lean import Context, Place, Theorem
+from common.output.command import UserError
+from node.command.evaluate import command as eval
+from node.lean.opened import OpenedLean
+from node.llm import templates
 from node.prover.policies.goal_tactics import read_goal
+from node.prover.policies.language_model import LanguageModelPolicy
+from node.prover.policies.names import BadPolicy
+from node.prover.policies.policy import BadAdvice
 from node.prover.policies.premises import (
     Premises,
     candidates,
@@ -11,7 +18,13 @@ from node.prover.policies.premises import (
     for_people,
     premises_of,
     with_premises,
+    with_retrieved,
 )
+from node.prover.settings import ProverSettings
+from node.proving.prover import local_prover
+from node.proving.settings import ProvingSettings
+from node.retrieval.corpus import RetrievalError
+from node.retrieval.index import Retrieved
 from tests.node.prover.toys import Says
 
 FILE = """\
@@ -85,3 +98,87 @@ async def test_at_a_place_in_a_file_its_own_names_join():
 async def test_a_theorem_that_stands_by_itself_has_no_premises():
     assert premises_of(ALONE) is None
     assert await tactics(with_premises(NETWORK, ALONE, has_values=True)) == ["from the network"]
+
+
+# --- retrieved premises: in prompts of models that read some, and as tactics beside other policies --------------------
+SUM = Theorem("t", "(a b : Nat)", "a + b = b + a")
+SUM_STATE = "a b : Nat\n⊢ a + b = b + a"
+FOUND = (
+    Retrieved("Nat.add_comm", "theorem Nat.add_comm (n m : Nat) : n + m = m + n", True),
+    Retrieved("Nat.add", "def Nat.add (n m : Nat) : Nat := n", False),
+)
+
+
+class Source:
+    """Gives the same premises for every state."""
+
+    def __init__(self, found=FOUND, error=None):
+        self.found, self.error, self.asked = found, error, []
+
+    async def premises(self, state, theorem, count):
+        self.asked.append((state, theorem.name))
+        if self.error:
+            raise self.error
+        return self.found[:count]
+
+
+class Model:
+    """A sampler that remembers its prompts."""
+
+    trouble = ""
+
+    def __init__(self):
+        self.prompts = []
+
+    async def sample(self, prompt, count, seed, decoding):
+        self.prompts.append(prompt.text)
+        return []
+
+
+async def test_a_policy_is_joined_by_tactics_that_name_premises():
+    source = Source()
+    advice = await with_retrieved(Says("rfl"), SUM, source, has_values=True).advise(SUM_STATE, 4, 0)
+    by_tactic = {each.tactic: each for each in advice.proposals}
+    assert {"rfl", "apply Nat.add_comm", "rw [Nat.add_comm]", "simp [Nat.add_comm, Nat.add]", "unfold Nat.add"} <= {
+        *by_tactic
+    }
+    assert by_tactic["rw [Nat.add_comm]"].source == "retrieved premises"
+    assert by_tactic["rfl"].mass == pytest.approx(1 / 1.5) and advice.value == -3.0
+    assert source.asked == [(SUM_STATE, "t")]
+
+
+async def test_a_model_that_reads_premises_gets_them_in_its_prompt_alone():
+    model = Model()
+    policy = LanguageModelPolicy(model, templates.load("reprover-retriever"))
+    await with_retrieved(policy, SUM, Source(), has_values=False).advise(SUM_STATE, 4, 0)
+    (prompt,) = model.prompts
+    assert prompt == (
+        "def <a>Nat.add</a> (n m : Nat) : Nat := n\n\n"
+        f"theorem <a>Nat.add_comm</a> (n m : Nat) : n + m = m + n\n\n{SUM_STATE}"
+    )
+    await policy.advise(SUM_STATE, 4, 0)  # the policy that all theorems share has none
+    assert model.prompts[1] == SUM_STATE
+
+
+async def test_premises_that_cannot_be_had_leave_the_policy_its_tactics():
+    source = Source(error=RetrievalError("the index is damaged"))
+    assert await tactics(with_retrieved(Says("rfl"), SUM, source, has_values=True), SUM_STATE) == ["rfl"]
+    policy = LanguageModelPolicy(Model(), templates.load("reprover-retriever"))
+    with pytest.raises(BadAdvice, match="premises: the index is damaged"):
+        await with_retrieved(policy, SUM, source, has_values=False).advise(SUM_STATE, 4, 0)
+
+
+def test_a_prover_whose_index_is_not_there_says_so_before_it_starts():
+    with pytest.raises(ValueError, match=r"policy: premises: nowhere: has no index of premises"):
+        ProverSettings(policy="tactics", premises="nowhere").check()
+    ProverSettings(policy="tactics").check()
+
+
+@pytest.mark.lean
+async def test_commands_that_ask_a_mesh_refuse_an_index_of_this_machine(opened_lean: OpenedLean):
+    with pytest.raises(UserError, match=r"\[prover\] premises"):
+        eval.check(eval.EvalSettings(bench="pocket:test", url="nats://127.0.0.1:1", premises="premises"))
+    proving = ProvingSettings(premises="nowhere", policy="tactics")
+    with pytest.raises(BadPolicy, match="premises: nowhere: has no index"):
+        async with local_prover(opened_lean, proving):
+            pass

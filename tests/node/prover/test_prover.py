@@ -1,14 +1,24 @@
 """Leases of attempts through a real broker: order, slots, draining, poison, infrastructure that is missing."""
 
-from common.bus import Bus
+import asyncio
+import dataclasses
+from pathlib import Path
+from urllib.parse import urlparse
+
+from broker import streams
+from broker.launcher import Server
+from common.bus import Bus, BusSettings, Unanswered
 from common.lean import Theorem
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptOutcome
-from common.protocol.messages import SearchesAtWork, SearchesQuestion
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult
+from common.protocol.messages import LeanRunRequest, Message, SearchesAtWork, SearchesQuestion, TacticRequest
 from common.records.searches import unpacked
-from tests.node.prover.nodes import running
+from node.prover.environment import LeanEnvironment
+from node.prover.policies.policy import InferencePolicy
+from tests.background import RunOnBroker, SharedLean
+from tests.node.prover.nodes import collect, dispatch, prover_process, running
 from tests.results import results
-from tests.waiting import eventually
+from tests.waiting import eventually, until
 
 THEOREM = Theorem("t", "(p : Prop)", "p → p")
 
@@ -111,3 +121,103 @@ async def test_a_prover_shows_the_searches_that_go_on(bus: Bus, lean_proxy: obje
         assert len(tree.states) > 1 and tree.theorem == endless.signature
         assert (await ask("another")).trees == b""
     assert not prover._at_work
+
+
+# --- the broker or the lean-proxies die while attempts are played -----------------------------------------------------
+# Nothing closes it at once, so that a search is under way when something dies.
+EXISTS = Theorem("t", "(α : Type) (P Q : α → Prop)", "(∃ x, P x ∧ Q x) → (∃ x, P x) ∧ (∃ x, Q x)")
+
+
+ATTEMPTS = {"a0": EXISTS, "a1": EXISTS}
+
+
+async def kill(server: Server, bus: Bus) -> None:
+    await server.stop(grace=0)  # kill -9
+    await eventually(lambda: not bus.connected)
+
+
+async def start_again(server: Server, bus: Bus) -> None:
+    """At the same address."""
+    server.settings = dataclasses.replace(server.settings, port=urlparse(server.bus.url).port or 0)
+    await server.start()
+    await eventually(lambda: bus.connected)
+
+
+async def test_killed_broker_costs_no_attempt(warm_lean: SharedLean, own_broker: Server) -> None:
+    bus = await Bus.connect(own_broker.bus, run="outage", name="test", wait=10)
+    await streams.ensure(bus)
+    try:
+        with warm_lean.served(RunOnBroker("outage", own_broker.bus)):
+            await dispatch(bus, ATTEMPTS, simulations=64)
+            async with running(bus) as prover:
+                await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
+                await kill(own_broker, bus)
+                await start_again(own_broker, bus)
+                found = await collect(bus, {*ATTEMPTS}, timeout=90)
+    finally:
+        await bus.close()
+    assert {result.outcome for result in found} == {"proved"}
+
+
+async def no_answer(request: Message) -> Message:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def test_an_outage_stops_the_clock_of_patience_and_does_not_reset_it(own_broker: Server) -> None:
+    patience = 2.0
+    bus = await Bus.connect(own_broker.bus, run="outage", name="test", wait=10)
+    policy = InferencePolicy(bus, weights=None, timeout=60.0, patience=patience)
+    lean = LeanEnvironment(bus, EXISTS, tactic_timeout=30.0, patience=patience)
+    try:
+        await bus.serve(subjects.TACTIC_REQUEST, TacticRequest, no_answer, queue="inference", limit=8)
+        await bus.serve(subjects.LEAN_RUN, LeanRunRequest, no_answer, queue="lean-proxy", limit=8)
+        asking = [asyncio.create_task(ask) for ask in (policy.advise("⊢ True", 3, seed=1), lean.open())]
+        await asyncio.sleep(patience / 2)
+        await kill(own_broker, bus)
+        await asyncio.sleep(0.6 * patience)  # longer than what is left of it
+        await start_again(own_broker, bus)
+        assert not any(each.done() for each in asking), "the outage does not count"
+        later = asyncio.create_task(policy.advise("⊢ False", 3, seed=1))
+        ends = await asyncio.gather(*asking, return_exceptions=True)
+        assert all(isinstance(end, Unanswered) for end in ends)
+        assert not later.done(), "what was asked before has less patience left"
+        later.cancel()
+    finally:
+        await kill(own_broker, bus)  # so that closing does not wait for answers
+        await bus.close()
+
+
+# --- provers as processes of their own --------------------------------------------------------------------------------
+THEOREMS = {
+    "identity": Theorem("t", "(p : Prop)", "p → p"),
+    "swap": Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p"),
+    "choice": Theorem("t", "(p q r : Prop)", "p ∧ (q ∨ r) → (p ∧ q) ∨ (p ∧ r)"),
+    "zero": Theorem("t", "(n : Nat)", "n + 0 = n"),
+}
+
+
+async def test_prover_killed_between_result_and_acknowledgement(
+    bus: Bus, broker: BusSettings, lean_proxy: object, tmp_path: Path
+) -> None:
+    async def nothing_is_leased() -> bool:
+        return not (await bus.leased())["todo-train"] and not (await bus.backlog())["todo-train"]
+
+    await bus.ensure(streams.run_spec(bus.run, ack_wait=2.0))  # so that the dead prover's leases soon run out
+    fault = "prover:published-not-acked#2"
+    async with prover_process(bus, broker, "fixed", fault=fault, cwd=tmp_path) as first:
+        await dispatch(bus, THEOREMS)
+        assert await asyncio.wait_for(first.wait(), 60) == -9
+    assert (await bus.leased())["todo-train"] >= 1, "the lease of the published result is still open"
+    async with prover_process(bus, broker, "fixed", cwd=tmp_path):
+        found = await collect(bus, set(THEOREMS))
+        await until(nothing_is_leased, what="an empty queue")
+    for lease in await bus.lease("results-learner", AttemptResult, limit=50, wait=0.5):
+        found.append(lease.message)
+        await lease.ack()
+    ids = [result.attempt_id for result in found]
+    assert set(ids) == set(THEOREMS), "every attempt has a result"
+    assert len(ids) > len(set(ids)), "the attempt in the critical window was played again"
+    deduplicated = {result.attempt_id: result for result in reversed(found)}  # the first one wins
+    assert len(deduplicated) == len(THEOREMS)
+    assert {result.outcome for result in found} == {"proved"}

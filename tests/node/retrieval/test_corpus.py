@@ -4,7 +4,24 @@ import json
 
 import pytest
 
-from node.retrieval.corpus import FileRow, PremiseRow, RetrievalError, corpus_of, read_corpus
+from common.lean import Context, Place, Theorem
+from common.protocol.attempts import Attempt, Purpose
+from node.prover.policies.attempt_policy import AttemptPolicies
+from node.prover.policies.sources import MeshSources
+from node.prover.settings import ProverSettings
+from node.retrieval.corpus import (
+    MOST_CHARACTERS,
+    FileRow,
+    PremiseRow,
+    RetrievalError,
+    corpus_of,
+    premise_text,
+    query_text,
+    read_corpus,
+    words,
+)
+from node.retrieval.index import PremiseSource, accessible, imported_modules
+from node.retrieval.queries import is_held_out, read_queries
 from tests.node.retrieval.library import write_library
 
 
@@ -86,3 +103,138 @@ def test_the_digest_is_that_of_the_file(tmp_path):
     assert one.digest == two.digest
     (tmp_path / "b" / "corpus.jsonl").write_text((tmp_path / "b" / "corpus.jsonl").read_text().replace("late", "new"))
     assert read_corpus(tmp_path / "b").digest != one.digest
+
+
+# --- by its header and its file, and what searches get ----------------------------------------------------------------
+def test_a_header_says_what_may_be_used_and_never_the_theorem_itself(library_folder):
+    corpus = read_corpus(library_folder)
+    assert names(corpus, accessible(corpus, "t", "import Lib.Other", None)) == {"Lib.unseen"}
+    assert names(corpus, accessible(corpus, "Lib.unseen", "import Lib.Other", None)) == set()
+    assert len(names(corpus, accessible(corpus, "t", "", None))) == 26
+    assert names(corpus, accessible(corpus, "t", "import Unknown", None)) == set()
+
+
+def test_in_a_file_its_imports_count_and_what_it_declares_above(library_folder):
+    corpus = read_corpus(library_folder)
+    above = "import Lib.Other\n\ntheorem late : True := trivial\n"
+    assert names(corpus, accessible(corpus, "t", "", above)) == {"Lib.unseen", "late"}
+
+
+def test_modules_of_import_lines():
+    assert list(imported_modules("prelude\nimport A.B C -- D\npublic import E\nopen F")) == ["A.B", "C", "E"]
+
+
+@pytest.mark.compute
+async def test_searches_get_the_best_first(premise_index):
+    source = PremiseSource(premise_index)
+    await source.open()
+    first, *rest = await source.premises("⊢ kaba a = kaba y", Theorem("t", "", "x"), 4)
+    assert (first.name, first.is_proof, len(rest)) == ("Lib.sach_law", True, 3)
+    assert first.text == "theorem Lib.sach_law : sach x = sach y"
+    placed = Theorem("t", "", "x", place=Place(Context.of("import Lib.Other\n"), "theorem t : x := by "))
+    assert [each.name for each in await source.premises("⊢ kaba a", placed, 4)] == ["Lib.unseen"]
+
+
+@pytest.mark.compute
+async def test_attempts_of_a_prover_with_an_index_get_tactics_that_name_premises(premise_index):
+    settings = ProverSettings(policy="tactics", premises=str(premise_index))
+    policies = AttemptPolicies(None, settings, MeshSources(None, (), (), patience=1.0))
+    attempt = Attempt(
+        attempt_id="a",
+        theorem_id="t",
+        theorem=Theorem("t", "", "x"),
+        purpose=Purpose.EVAL,
+        simulations=8,
+        seed=0,
+    )
+    advice = await policies.policy(attempt).advise("⊢ kaba a = kaba y", 4, 0)
+    by_tactic = {each.tactic: each.source for each in advice.proposals}
+    assert by_tactic["rw [Lib.sach_law]"] == "retrieved premises" and "rfl" in by_tactic
+
+
+# --- states with the premises that their tactics name -----------------------------------------------------------------
+@pytest.fixture
+def corpus(library_folder):
+    return read_corpus(library_folder)
+
+
+def test_held_out_theorems_are_not_among_those_of_training(library_folder, corpus):
+    found = read_queries([library_folder], corpus, held_out=10)
+    assert len(found.train) + len(found.held_out) == 240 and 10 < len(found.held_out) < 50
+    assert all(is_held_out(query.theorem, 10) for query in found.held_out)
+    assert not any(is_held_out(query.theorem, 10) for query in found.train)
+    assert read_queries([library_folder], corpus, held_out=0).held_out == []
+
+
+def test_premises_that_are_unknown_or_may_not_be_used_are_counted_and_left_out(tmp_path, corpus):
+    folder = write_library(tmp_path, count=4)
+    theorems = json.loads((folder / "theorems.json").read_text())
+    for each, (name, path) in zip(theorems, [("Nowhere", ""), ("Lib.unseen", ""), ("late", "Main.lean")], strict=False):
+        each["traced_tactics"][0]["annotated_tactic"][1][0] |= {"full_name": name, "def_path": path}
+    theorems[3]["traced_tactics"].append(theorems[3]["traced_tactics"][0] | {"annotated_tactic": ["rfl", []]})
+    (folder / "theorems.json").write_text(json.dumps(theorems))
+    found = read_queries([folder], corpus, held_out=0)
+    (query,) = found.train
+    assert query.theorem == "main.t4" and corpus.premises[query.positives[0]].full_name.startswith("Lib.")
+    assert (found.counts.unknown, found.counts.inaccessible, found.counts.without) == (1, 2, 1)
+
+
+def test_leandojos_splits_say_what_is_held_out(tmp_path, corpus):
+    folder = write_library(tmp_path)
+    theorems = json.loads((folder / "theorems.json").read_text())
+    (folder / "random").mkdir()
+    for name, part in (("train", theorems[:200]), ("val", theorems[200:220]), ("test", theorems[220:])):
+        (folder / "random" / f"{name}.json").write_text(json.dumps(part))
+    found = read_queries([folder], corpus, held_out=3)
+    assert [query.theorem for query in found.train] == [each["full_name"] for each in theorems[:200]]
+    assert len(found.held_out) == 40
+
+
+def test_what_is_no_list_of_theorems_is_told(tmp_path, corpus):
+    with pytest.raises(RetrievalError, match=r"has neither theorems.json nor random/train.json"):
+        read_queries([tmp_path], corpus, held_out=0)
+    (tmp_path / "theorems.json").write_text('{"no": "list"}')
+    with pytest.raises(RetrievalError, match="not a list of LeanDojo's theorems"):
+        read_queries([tmp_path], corpus, held_out=0)
+
+
+# --- premises and states as texts -------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("name", "code", "text", "is_proof"),
+    [
+        (
+            "Nat.add_comm",
+            "@[simp] protected theorem add_comm (a b : Nat) :\n  a + b = b + a := by\n  omega",
+            "theorem Nat.add_comm (a b : Nat) : a + b = b + a",
+            True,
+        ),
+        ("Foo.bar", "def bar (n : Nat) : Nat :=\n  n + n", "def Foo.bar (n : Nat) : Nat := n + n", False),
+        ("T", "inductive T where\n  | leaf\n  | node (l : T)", "inductive T where | leaf | node (l : T)", False),
+        ("inst", "deriving instance Repr for T", "declaration inst deriving instance Repr for T", False),
+    ],
+)
+def test_a_premise_is_its_statement_on_one_line(name, code, text, is_proof):
+    assert premise_text(name, code) == (text, is_proof)
+
+
+def test_a_states_conclusion_comes_first():
+    assert query_text("n m : Nat\nh : n = m\n⊢ n + 0 = m") == "⊢ n + 0 = m , n m : Nat h : n = m"
+    assert query_text("⊢ p\n\ncase b\nh : q\n⊢ q") == "⊢ p | ⊢ q , case b h : q"
+    assert len(query_text("x : " + "y " * 9000 + "⊢ p")) == MOST_CHARACTERS
+    assert query_text("no goals") == "⊢ no goals"
+
+
+def test_words_are_names_their_parts_and_signs():
+    assert words("List.map_append (l : α)") == [
+        "List.map_append",
+        "list",
+        ".",
+        "map",
+        "append",
+        "(",
+        "l",
+        ":",
+        "α",
+        ")",
+    ]
+    assert words("getElem?") == ["get", "elem", "?"]

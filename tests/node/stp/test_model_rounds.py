@@ -14,7 +14,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 # --- the tiny run with a Llama of some ten thousand parameters in place of our own network ---------------------------
-
 TEMPLATE = """
 title = "A short header"
 models = ["none"]

@@ -1,12 +1,23 @@
-"""What a recipe of self-play says, and what is told of one that says it wrongly."""
+"""What a recipe of self-play says, which language models may begin a run, and what is told of a wrong one."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
+import tyro
 
 from common.config import ConfigError, merged
-from node.stp.settings import read_plan
+from node.command.stp.run import keep_recipe, mesh_config
+from node.llm.address import HubAddress, parse_hub_address
+from node.llm.templates import load
+from node.stp.model import address_of, base_of, check_base, template_of
+from node.stp.records import FILE, StpError
+from node.stp.settings import StpPlan, StpSettings, read_plan
+from node.stp.training import tuning_arguments
 from node.training.settings import STAGES
+from node.tuning.settings import SftSettings
 
 POCKET = Path(__file__).parents[3] / "scripts/recipes/stp-pocket.toml"
 
@@ -64,3 +75,140 @@ def test_tables_are_merged_key_by_key_and_left_as_they_were() -> None:
     base = {"a": {"x": 1, "y": {"z": 2}}, "b": 3}
     assert merged(base, {"a": {"y": {"w": 4}}, "b": {"c": 5}}) == {"a": {"x": 1, "y": {"z": 2, "w": 4}}, "b": {"c": 5}}
     assert base == {"a": {"x": 1, "y": {"z": 2}}, "b": 3}
+
+
+# --- recipes with a language model of other people --------------------------------------------------------------------
+RECIPE = """
+[run]
+name = "models"
+dir = "{folder}"
+[stp]
+model = "{model}"
+{more}
+[initial.lora]
+on = true
+[round]
+optimizer.rate = 5e-5
+batch = 64
+lora.on = true
+lora.targets = ["q_proj", "v_proj"]
+place.recompute = true
+[final]
+lora.on = true
+"""
+
+SERVERS = "openai:http://a:8000|http://b:8000#deepseek-ai/DeepSeek-Prover-V1.5-SFT"
+
+
+def plan_of(folder: Path, model: str = SERVERS, more: str = "") -> StpPlan:
+    file = folder / "recipe.toml"
+    file.write_text(RECIPE.format(folder=folder, model=model, more=more), encoding="utf-8")
+    return read_plan(file)
+
+
+def test_a_recipe_with_a_model_has_trainings_of_hf_sft(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    assert plan.trainer == "hf-sft"
+    assert plan.trainings["round"].optimizer.rate == 5e-5 and plan.trainings["round"].lora.on
+    assert plan.trainings["initial"].optimizer.rate == 1e-4 and plan.trainings["round"].batch == 64
+
+
+def test_the_command_of_a_training_says_what_the_recipe_says(tmp_path: Path) -> None:
+    for section, wanted in plan_of(tmp_path).trainings.items():
+        words = tuning_arguments("round-003", wanted, HubAddress("/models/base", "/adapter", "stp"), seed=7)
+        assert words[1:3] == ["train", "hf-sft"]
+        read = tyro.cli(SftSettings, args=words[3:])
+        assert (read.model, read.data) == ("hf:/models/base+/adapter@stp", ("pairs:round-003-data/pairs.jsonl",))
+        assert (str(read.out), read.seed, read.held_out, read.keep_out) == ("round-003", 7, 0, ())
+        own = {key: getattr(wanted, key) for key in ("model", "data", "out", "seed", "held_out", "keep_out")}
+        assert replace(read, **own) == wanted, section
+
+
+def test_its_mesh_serves_the_model_and_follows_the_run(tmp_path: Path) -> None:
+    mesh = mesh_config(plan_of(tmp_path))
+    assert mesh["broker"]["port"] == 0, "any port that is free"
+    assert mesh["inference"] == {"model": SERVERS, "follow": str(tmp_path / "models")}
+    assert mesh["prover"]["policy"] == "openai:deepseek-ai/DeepSeek-Prover-V1.5-SFT@stp"
+    own = mesh_config(plan_of(tmp_path, "hf:/models/base", 'template = "/mine/t.toml"'))
+    assert own["prover"] == {"policy": "hf:/models/base@/mine/t.toml", "templates": ["/mine/t.toml"]}
+
+
+def test_servers_may_move_while_a_run_stands_still_and_the_model_may_not_change(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    plan.directory.mkdir()
+    keep_recipe(plan, "again")
+    (plan.directory / FILE).touch()
+    keep_recipe(plan_of(tmp_path, SERVERS.replace("//a:", "//c:")), "again")
+    with pytest.raises(ConfigError, match=r"begun with other settings \(stp\.model"):
+        keep_recipe(plan_of(tmp_path, "hf:/models/base"), "again")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[stp]\nbase = "x/y"\n', r"\[stp\] base: also name the model that is sampled"),
+        ('[stp]\nmodel = "hf:x/y"\n[round]\nseed = 1\n', r"\[round\] seed: the run chooses it"),
+        ('[stp]\nmodel = "hf:x/y"\n[round]\nrate = 1\n', r"\[round\].*rate"),
+        ('[stp]\nmodel = "hf:x/y"\n[round]\nlora.on = true\n', r"lora\.on differs"),
+        ('[stp]\nmodel = "hf:x/y"\n[final]\noptimizer.rate = -1.0\n', r"\[final\].*rate"),
+    ],
+)
+def test_a_recipe_that_says_it_wrongly_is_told_where(tmp_path: Path, text: str, says: str) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=says):
+        read_plan(file)
+
+
+def test_the_base_is_the_model_itself_unless_another_is_named() -> None:
+    servers = StpSettings(model=SERVERS)
+    assert str(base_of(servers, address_of(servers))) == "hf:deepseek-ai/DeepSeek-Prover-V1.5-SFT"
+    other = StpSettings(model=SERVERS, base="owner/model+owner/adapter")
+    assert str(base_of(other, address_of(other))) == "hf:owner/model+owner/adapter"
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (StpSettings(model="model"), r"\[stp\] model: .*is not a language model"),
+        (StpSettings(model="hf:/gone"), r"\[stp\] model: hf:/gone: there is no such folder"),
+        (StpSettings(model="hf:owner/model", base="/gone"), r"\[stp\] base: hf:/gone: there is no such folder"),
+        (StpSettings(model="openai:http://a#m@stp"), r"name the template as \[stp\] template"),
+        (StpSettings(model="hf:owner/model", template="kimina-prover"), r"\[stp\] template: .*is a conversation"),
+        (StpSettings(model="hf:owner/model", template="gone"), r"\[stp\] template: no template `gone`"),
+    ],
+)
+def test_a_model_that_cannot_be_had_is_told_in_one_line(settings: StpSettings, says: str) -> None:
+    with pytest.raises(StpError, match=says) as failed:
+        template_of(settings)
+        base_of(settings, address_of(settings))
+    assert "\n" not in str(failed.value)
+
+
+def changed(folder: Path, out: Path, **config: object) -> Path:
+    """The model's folder with another config.json."""
+    out.mkdir()
+    for file in folder.iterdir():
+        (out / file.name).write_bytes(file.read_bytes())
+    given = json.loads((out / "config.json").read_text())
+    (out / "config.json").write_text(json.dumps(given | config))
+    return out
+
+
+@pytest.mark.compute
+def test_a_base_is_one_whose_tokenizer_keeps_lean_and_whose_context_has_room(
+    llama_folder: Path, tmp_path: Path
+) -> None:
+    template = load("stp")
+    short = msgspec.structs.replace(template, statement=msgspec.structs.replace(template.statement, header=""))
+    long = changed(llama_folder, tmp_path / "long", max_position_embeddings=2048)
+    check_base(parse_hub_address(str(long)), template)
+    with pytest.raises(
+        StpError, match=r"has a context of 256 tokens, 128 of them for a completion, but the conjecturer's prompt"
+    ):
+        check_base(parse_hub_address(str(llama_folder)), short)
+    tokenizer = json.loads((long / "tokenizer.json").read_text())
+    tokenizer["normalizer"] = {"type": "Replace", "pattern": {"String": "\n"}, "content": " "}
+    (long / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(StpError, match="does not restore Lean's text exactly"):
+        check_base(parse_hub_address(str(long)), template)

@@ -1,7 +1,8 @@
-"""What is learned from, with which weights."""
+"""What is learned from, with which weights, and what conjectures begin with."""
 
 import math
 import random
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,8 +10,19 @@ import numpy.typing as npt
 import pytest
 
 from common.lean import Theorem
+from node.stp.data.lemmas import Library
 from node.stp.records import EMPTY_LEMMA, Attempted, Lemma, Proof
-from node.stp.selection import conjecturer_examples, elegant, final_examples, prover_examples
+from node.stp.selection import (
+    MOST,
+    Solved,
+    choose_seeds,
+    conjecturer_examples,
+    elegant,
+    final_examples,
+    match,
+    outputs_per_seed,
+    prover_examples,
+)
 from node.stp.settings import ConjecturerSettings, FinalSettings, ProverSettings
 from tests.node.stp.examples import COMM, attempted_of, conjecture_of, proof_of
 
@@ -105,3 +117,125 @@ def test_the_last_stage_takes_sixteen_different_proofs_and_no_easy_conjectures()
     backwards = [(theorem, Attempted(e.name, e.samples, e.correct, e.proofs[::-1]), c) for theorem, e, c in tried[::-1]]
     assert found == final_examples(backwards, FinalSettings(), seed=1)
     assert found != final_examples(tried, FinalSettings(), seed=2)
+
+
+# --- seeds: proved statements of the data set with the lemmas of their proofs -----------------------------------------
+NAMES = tuple(f"l{number}" for number in range(6))
+LIBRARY = Library([Lemma(name, f"theorem {name} : p") for name in NAMES])
+
+
+def _solved(count: int, lemmas: tuple[str, ...], rate: float = 0.5, scripts: int = 1) -> list[Solved]:
+    return [
+        (
+            Theorem(f"t{number}", "", f"{number} = {number}"),
+            Proof(f"t{number}", f"rfl -- {script}", lemmas=lemmas),
+            rate,
+        )
+        for number in range(count)
+        for script in range(scripts)
+    ]
+
+
+def test_only_statements_with_a_rate_above_the_limit_are_seeds() -> None:
+    settings = ConjecturerSettings(empty_lemma=1.0, lemma_share=1.0)
+    assert choose_seeds(_solved(5, NAMES[:1], rate=0.35), LIBRARY, settings, random.Random(0), 100) == []
+    assert len(choose_seeds(_solved(5, NAMES[:1], rate=0.36), LIBRARY, settings, random.Random(0), 100)) == 10
+
+
+def test_each_pair_of_statement_and_lemma_is_there_once_whatever_the_number_of_proofs() -> None:
+    settings = ConjecturerSettings(empty_lemma=1.0, lemma_share=1.0)
+    seeds = choose_seeds(_solved(4, NAMES[:2], scripts=3), LIBRARY, settings, random.Random(0), 100)
+    pairs = [(seed.theorem.name, seed.lemma.name) for seed in seeds]
+    assert sorted(pairs) == sorted({(f"t{n}", lemma) for n in range(4) for lemma in (*NAMES[:2], EMPTY_LEMMA.name)})
+
+
+def test_no_lemma_has_more_than_its_share_the_empty_one_included() -> None:
+    seeds = choose_seeds(_solved(100, NAMES), LIBRARY, ConjecturerSettings(empty_lemma=1.0), random.Random(0), 100)
+    counts = Counter(seed.lemma.name for seed in seeds)
+    assert max(counts.values()) == 10 and counts.keys() == {*NAMES, EMPTY_LEMMA.name}
+
+
+def test_the_empty_lemma_comes_with_half_of_the_proofs() -> None:
+    settings = ConjecturerSettings(lemma_share=1.0)
+    seeds = choose_seeds(_solved(1000, ()), LIBRARY, settings, random.Random(0), 10_000)
+    assert 440 < len(seeds) < 560 and all(seed.lemma == EMPTY_LEMMA for seed in seeds)
+    none = choose_seeds(_solved(9, ()), LIBRARY, ConjecturerSettings(empty_lemma=0.0), random.Random(0), 100)
+    assert none == []
+
+
+def test_there_are_no_more_seeds_than_asked_for_and_their_order_is_of_no_matter() -> None:
+    solved = _solved(50, NAMES[:3], scripts=2)
+    settings = ConjecturerSettings(lemma_share=1.0)
+    seeds = choose_seeds(solved, LIBRARY, settings, random.Random(1), 20)
+    shuffled = random.Random(9).sample(solved, len(solved))
+    assert len(seeds) == 20
+    assert seeds == choose_seeds(shuffled, LIBRARY, settings, random.Random(1), 20)
+    assert seeds != choose_seeds(solved, LIBRARY, settings, random.Random(2), 20)
+    assert choose_seeds(solved, LIBRARY, settings, random.Random(1), 0) == []
+
+
+def test_a_lemma_that_is_gone_is_passed_over_and_lemmas_are_read_off_proofs_that_do_not_say_them() -> None:
+    settings = ConjecturerSettings(empty_lemma=0.0, lemma_share=1.0)
+    gone = [(Theorem("t", "", "p"), Proof("t", "x", lemmas=("gone", "l1")), 1.0)]
+    unsaid = [(Theorem("t", "(l2 : q)", "p"), Proof("t", "exact l1 l2"), 1.0)]
+    for solved in (gone, unsaid):
+        seeds = choose_seeds(solved, LIBRARY, settings, random.Random(0), 10)
+        assert [seed.lemma for seed in seeds] == [LIBRARY.lemma("l1")]
+
+
+def test_few_seeds_are_asked_several_times() -> None:
+    assert [outputs_per_seed(seeds, 100) for seeds in (0, 1, 50, 100, 1000)] == [0, 8, 6, 3, 1]
+
+
+# --- weights by greedy matching of embeddings -------------------------------------------------------------------------
+Array = npt.NDArray[np.float32]
+
+
+def _random(rows: int, seed: int, width: int = 8) -> Array:
+    return np.random.default_rng(seed).normal(size=(rows, width)).astype(np.float32)
+
+
+def _by_hand(conjectures: Array, statements: Array) -> list[float]:
+    """Algorithm 4, word by word."""
+    weights = [0.0] * len(conjectures)
+    for statement in statements:
+        best, chosen = -2.0, -1
+        for number, conjecture in enumerate(conjectures):
+            cosine = round(float(conjecture @ statement / np.linalg.norm(conjecture) / np.linalg.norm(statement)), 5)
+            if weights[number] < MOST and cosine > best:
+                best, chosen = cosine, number
+        weights[chosen] += len(conjectures) / len(statements)
+    return weights
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("rows", "targets"), [(1, 1), (1, 9), (9, 1), (30, 10), (30, 80), (5, 600)])
+def test_every_statement_takes_the_nearest_conjecture_below_the_cap(rows: int, targets: int, seed: int) -> None:
+    conjectures, statements = _random(rows, seed), _random(targets, seed + 100)
+    weights = match(conjectures, statements)
+    assert weights.mean() == pytest.approx(1.0)
+    assert weights.max() < MOST + max(1.0, rows / targets)
+    assert weights == pytest.approx(_by_hand(conjectures, statements))
+
+
+def test_lengths_of_embeddings_do_not_count_and_equal_ones_go_to_the_first() -> None:
+    conjectures, statements = _random(20, 1), _random(30, 2)
+    scales = np.linspace(0.5, 2.0, 20, dtype=np.float32)[:, None]
+    assert match(conjectures * scales, statements) == pytest.approx(match(conjectures, statements))
+    same = np.ones((8, 4), dtype=np.float32)
+    assert list(match(same, same)) == [4.0, 4.0, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_conjecture_at_its_cap_is_passed_over_where_all_similarities_are_negative() -> None:
+    conjectures = np.array([[1, 0.1], [1, 0], [1, 0], [1, 0], [1, 0]], dtype=np.float32)
+    statements = np.full((5, 2), [-1, 0], dtype=np.float32)
+    assert list(match(conjectures, statements)) == [4.0, 1.0, 0, 0, 0]
+
+
+def test_nothing_to_match_leaves_weights_alone_and_broken_embeddings_are_refused() -> None:
+    assert list(match(_random(3, 0), _random(0, 0))) == [1, 1, 1]
+    assert len(match(_random(0, 0), _random(3, 0))) == 0
+    with pytest.raises(ValueError, match="shapes"):
+        match(_random(3, 0, 4), _random(3, 0, 5))
+    with pytest.raises(ValueError, match="not finite"):
+        match(_random(3, 0) * np.nan, _random(3, 0))
