@@ -194,22 +194,6 @@ def test_the_proof_that_is_given_and_what_holds_for_the_theorem_alone_are_taken_
     assert (found.conclusion, found.header) == (conclusion, header)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("a.json", "3", "neither a list of statements"),
-        ("a.jsonl", "[1]", "a list instead of an object"),
-        (None, "", "no file, no folder, no known data set"),
-    ],
-)
-def test_sources_that_cannot_be_read_say_where_and_why(tmp_path, capsys, name, content, says):
-    path = tmp_path / (name or "missing.jsonl")
-    if name:
-        path.write_text(content)
-    assert command.main(["import", str(path), "--out", str(tmp_path / "bank")]) == 2
-    assert says in capsys.readouterr().err
-
-
 def test_a_folder_and_lists_by_split_are_read_and_rows_of_no_known_format_are_told_with_their_fields(tmp_path):
     rows = {"validation": [BENCHMARK[0] | {"split": None}], "test": [{**BENCHMARK[1], "split": "test"}]}
     (tmp_path / "a.json").write_text(json.dumps(rows))

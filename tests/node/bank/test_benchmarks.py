@@ -213,6 +213,8 @@ def test_an_unknown_benchmark_is_one_clear_line(spec, says):
         ("latin.jsonl", b'{"name": "x"}\n{"name": "\xe9"}\n', "line 2: not UTF-8"),
         ("bad.parquet", b"PAR1", "cannot be read as parquet"),
         ("other.csv", b"a,b", "unknown format; known are"),
+        ("number.json", b"3", "neither a list of statements"),
+        ("list.jsonl", b"[1]", "a list instead of an object"),
     ],
 )
 def test_a_damaged_or_empty_file_is_one_clear_line(tmp_path, name, content, says):

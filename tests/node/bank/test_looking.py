@@ -122,6 +122,7 @@ def test_the_library_of_a_lean_is_its_packages_and_its_project(tmp_path):
         (["check", "."], 2, "no theorem bank"),
         (["import", "bank", "--no-check"], 2, "is already a theorem bank"),
         (["import", "empty.jsonl", "--no-check"], 2, "empty.jsonl: there is nothing in it"),
+        (["import", "missing.jsonl"], 2, "no file, no folder, no known data set"),
         (["eval"], 2, "there are import, list, stats and check"),
     ],
 )

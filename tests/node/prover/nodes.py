@@ -8,12 +8,11 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from common.bus import Bus, BusSettings
-from common.lean import Theorem
 from common.life import faults
 from common.life.context import NodeContext
 from common.life.process import kill_group, spawn_child
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptResult, Purpose
+from common.protocol.attempts import Attempt, AttemptResult
 from common.protocol.messages import Message, ProverFacts, TacticReply, TacticRequest
 from common.settings import NodeSettings
 from node.inference.models import ModelServing
@@ -132,25 +131,6 @@ async def answer_tactics(bus: Bus, answers: list[Message]) -> list[TacticRequest
 
     await bus.serve(subjects.TACTIC_REQUEST, TacticRequest, handler, queue="inference", limit=8)
     return asked
-
-
-async def dispatch(bus: Bus, theorems: dict[str, Theorem], simulations: int = 16) -> None:
-    for name, theorem in theorems.items():
-        attempt = Attempt(
-            attempt_id=name, theorem_id=name, theorem=theorem, purpose=Purpose.TRAIN, simulations=simulations, seed=1
-        )
-        await bus.publish_durable(subjects.todo("train"), attempt, message_id=name)
-
-
-async def collect(bus: Bus, wanted: set[str], timeout: float = 60.0) -> list[AttemptResult]:
-    """Results until every wanted attempt has one; each is acknowledged. Repeated attempts are kept."""
-    found: list[AttemptResult] = []
-    async with asyncio.timeout(timeout):
-        while {result.attempt_id for result in found} != wanted:
-            for lease in await bus.lease("results-learner", AttemptResult, limit=50, wait=0.2):
-                found.append(lease.message)
-                await lease.ack()
-    return found
 
 
 @asynccontextmanager

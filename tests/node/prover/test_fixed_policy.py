@@ -74,7 +74,7 @@ def test_advice_is_one_round_in_order_with_a_falling_prior() -> None:
     assert masses == sorted(masses, reverse=True) and masses[0] == 1.0 and masses[-1] > 0.5
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.text(alphabet="⊢ :pqh∀∃→∧∨¬()[]{}\n✝=n", max_size=60))
 def test_any_text_gives_distinct_one_line_tactics(state: str) -> None:
     tactics = [proposal.tactic for proposal in advise(state).proposals]

@@ -16,22 +16,34 @@ from common.records.searches import unpacked
 from node.prover.environment import LeanEnvironment
 from node.prover.policies.policy import InferencePolicy
 from tests.background import RunOnBroker, SharedLean
-from tests.node.prover.nodes import collect, dispatch, prover_process, running
+from tests.node.prover.nodes import prover_process, running
 from tests.results import results
 from tests.waiting import eventually, until
 
 THEOREM = Theorem("t", "(p : Prop)", "p → p")
 
 
-async def publish(bus: Bus, count: int, purpose: str = "train", prefix: str = "a") -> list[str]:
+async def publish(
+    bus: Bus, count: int, purpose: str = "train", prefix: str = "a", theorem: Theorem = THEOREM, simulations: int = 8
+) -> list[str]:
     """Attempts in the queue; returns their ids."""
     ids = [f"{prefix}{index}" for index in range(count)]
+    fields = {"theorem_id": prefix, "theorem": theorem, "purpose": purpose, "simulations": simulations, "seed": 1}
     for attempt_id in ids:
-        attempt = Attempt(
-            attempt_id=attempt_id, theorem_id="t", theorem=THEOREM, purpose=purpose, simulations=8, seed=1
-        )
+        attempt = Attempt(attempt_id=attempt_id, **fields)  # type: ignore[arg-type]
         await bus.publish_durable(subjects.todo(purpose), attempt, message_id=attempt_id)
     return ids
+
+
+async def collect(bus: Bus, wanted: set[str], timeout: float = 60.0) -> list[AttemptResult]:
+    """Results until every wanted attempt has one; each is acknowledged. Repeated attempts are kept."""
+    found: list[AttemptResult] = []
+    async with asyncio.timeout(timeout):
+        while {result.attempt_id for result in found} != wanted:
+            for lease in await bus.lease("results-learner", AttemptResult, limit=50, wait=0.2):
+                found.append(lease.message)
+                await lease.ack()
+    return found
 
 
 async def test_no_more_attempts_are_taken_than_there_are_slots(bus: Bus) -> None:
@@ -100,9 +112,6 @@ async def test_lease_is_renewed_while_an_attempt_is_played(bus: Bus) -> None:
 
 async def test_a_prover_shows_the_searches_that_go_on(bus: Bus, lean_proxy: object) -> None:
     endless = Theorem("endless", "(f : Nat → Nat) (n : Nat)", "f n = f (n + 1)")
-    attempt = Attempt(
-        attempt_id="a0", theorem_id="endless", theorem=endless, purpose="train", simulations=10**6, seed=1
-    )
     async with running(bus, policy="tactics") as prover:
         subject = subjects.searches_at_work(prover._id)
 
@@ -111,12 +120,12 @@ async def test_a_prover_shows_the_searches_that_go_on(bus: Bus, lean_proxy: obje
             return await bus.request_patiently(subject, question, SearchesAtWork, timeout=10.0, deadline=30.0)
 
         assert (await ask()).searches == ()
-        await bus.publish_durable(subjects.todo("train"), attempt, message_id="a0")
+        await publish(bus, 1, prefix="endless", theorem=endless, simulations=10**6)
         await eventually(lambda: prover.counts["simulations"] >= 3)
-        found = await ask("a0")
+        found = await ask("endless0")
         (search,) = found.searches
-        assert (search.attempt_id, search.theorem_id, search.purpose) == ("a0", "endless", "train")
-        (tree,) = unpacked("a0", found.trees)
+        assert (search.attempt_id, search.theorem_id, search.purpose) == ("endless0", "endless", "train")
+        (tree,) = unpacked("endless0", found.trees)
         assert 3 <= tree.simulations <= prover.counts["simulations"]
         assert len(tree.states) > 1 and tree.theorem == endless.signature
         assert (await ask("another")).trees == b""
@@ -126,9 +135,6 @@ async def test_a_prover_shows_the_searches_that_go_on(bus: Bus, lean_proxy: obje
 # --- the broker or the lean-proxies die while attempts are played -----------------------------------------------------
 # Nothing closes it at once, so that a search is under way when something dies.
 EXISTS = Theorem("t", "(α : Type) (P Q : α → Prop)", "(∃ x, P x ∧ Q x) → (∃ x, P x) ∧ (∃ x, Q x)")
-
-
-ATTEMPTS = {"a0": EXISTS, "a1": EXISTS}
 
 
 async def kill(server: Server, bus: Bus) -> None:
@@ -148,12 +154,12 @@ async def test_killed_broker_costs_no_attempt(warm_lean: SharedLean, own_broker:
     await streams.ensure(bus)
     try:
         with warm_lean.served(RunOnBroker("outage", own_broker.bus)):
-            await dispatch(bus, ATTEMPTS, simulations=64)
+            ids = await publish(bus, 2, theorem=EXISTS, simulations=64)
             async with running(bus) as prover:
                 await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
                 await kill(own_broker, bus)
                 await start_again(own_broker, bus)
-                found = await collect(bus, {*ATTEMPTS}, timeout=90)
+                found = await collect(bus, {*ids}, timeout=90)
     finally:
         await bus.close()
     assert {result.outcome for result in found} == {"proved"}
@@ -206,18 +212,16 @@ async def test_prover_killed_between_result_and_acknowledgement(
     await bus.ensure(streams.run_spec(bus.run, ack_wait=2.0))  # so that the dead prover's leases soon run out
     fault = "prover:published-not-acked#2"
     async with prover_process(bus, broker, "fixed", fault=fault, cwd=tmp_path) as first:
-        await dispatch(bus, THEOREMS)
+        ids = [(await publish(bus, 1, "train", name, theorem, 16))[0] for name, theorem in THEOREMS.items()]
         assert await asyncio.wait_for(first.wait(), 60) == -9
     assert (await bus.leased())["todo-train"] >= 1, "the lease of the published result is still open"
     async with prover_process(bus, broker, "fixed", cwd=tmp_path):
-        found = await collect(bus, set(THEOREMS))
+        found = await collect(bus, {*ids})
         await until(nothing_is_leased, what="an empty queue")
     for lease in await bus.lease("results-learner", AttemptResult, limit=50, wait=0.5):
         found.append(lease.message)
         await lease.ack()
-    ids = [result.attempt_id for result in found]
-    assert set(ids) == set(THEOREMS), "every attempt has a result"
-    assert len(ids) > len(set(ids)), "the attempt in the critical window was played again"
-    deduplicated = {result.attempt_id: result for result in reversed(found)}  # the first one wins
-    assert len(deduplicated) == len(THEOREMS)
+    played = [result.attempt_id for result in found]
+    assert set(played) == set(ids), "every attempt has a result"
+    assert len(played) > len(ids), "the attempt in the critical window was played again"
     assert {result.outcome for result in found} == {"proved"}

@@ -38,9 +38,7 @@ async def test_a_network_that_has_learned_conjectures_by_heart_is_asked_for_them
         assert all(5 < each.tokens < 100 for each in outputs)
 
 
-async def test_conjectures_come_from_an_inference_node_that_is_asked_for_what_it_can(
-    broker: BusSettings, bus: Bus, tmp_path: Path
-) -> None:
+async def test_conjectures_come_from_an_inference_node(broker: BusSettings, bus: Bus, tmp_path: Path) -> None:
     """The weights are random: what they write is no statement."""
     file = tmp_path / "weights.safetensors"
     model = tiny_model(0, ends=10.0, vocab_size=tokenizer().vocab_size, context=320)

@@ -39,9 +39,7 @@ def test_status_has_each_rounds_numbers(run: Path, capsys: pytest.CaptureFixture
     assert "\x1b" not in text and "…" not in text
 
 
-def test_status_as_json_and_a_rounds_numbers_by_name_for_trackers(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_status_as_json_and_numbers_for_trackers(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main_status([str(run), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["solved"] == 5 and found["rounds"][1]["fates"]["not elaborated"] == 1
@@ -116,7 +114,7 @@ def test_show_of_what_is_not_there_is_one_line(
 
 
 @pytest.mark.compute
-def test_the_report_is_pictures_and_a_page_that_fetches_nothing_and_foreign_text_steers_neither_it_nor_a_terminal(
+def test_the_report_fetches_nothing_and_shows_foreign_text_as_text(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = StpStore(run / FILE)
