@@ -133,15 +133,15 @@ async def test_what_lean_refuses_of_the_proofs_that_workers_accept_is_told_with_
     file = written(tmp_path, {"cheating": ["exact cheat _", "exact ⟨h.2, h.1⟩"]})
     async with prover(bus, policy=f"proofs:{file}"):
         (result,) = await played(bus, [Task("a-1", cheating, 2, 1)])
-    proofs = [(cheating, proof.script) for proof in result.proofs] + [(SWAP, SCRIPTS["swap"][0])]
-    assert len(proofs) == 3, "the workers have accepted the proof by an axiom"
+    proofs = [(cheating, proof.script) for proof in result.proofs] + [(SWAP, script) for script in SCRIPTS["swap"][:2]]
+    assert len(proofs) == 4, "the workers have accepted the proof by an axiom"
     wrong = [(SWAP, "intro h\nexact h"), (FALSE, "intro h\nassumption"), (SWAP, "sorry"), (SWAP, "")]
     async with proving_on(bus) as proving, asyncio.timeout(90):
         verdicts = dict([each async for each in proving.verify([*proofs, *wrong])])
-    assert sorted(verdicts) == list(range(7))
+    assert sorted(verdicts) == list(range(8))
     refused = {number for number, verdict in verdicts.items() if not verdict.accepted}
     cheats = {number for number, (_, script) in enumerate(proofs) if "cheat" in script}
-    assert refused == cheats | {3, 4, 5, 6}
+    assert refused == cheats | {4, 5, 6, 7}
     assert "cheat" in verdicts[cheats.pop()].reason
     assert all(verdicts[number].reason for number in refused)
 
