@@ -50,9 +50,9 @@ async def drawn_beside_others(sampler: HubSampler) -> Sequence[Sample]:
             Prompt("⊢ " + "q ∧ " * (number % 7) + "p:::"),
             2,
             number,
-            Decoding((1.0, 0.5, 0.0)[number % 3], (1.0, 0.9)[number % 2], 3 + 4 * number, ("a",) * (number % 2)),
+            Decoding((1.0, 0.5, 0.0)[number % 3], (1.0, 0.9)[number % 2], 3 + 2 * number, ("a",) * (number % 2)),
         )
-        for number in range(6)
+        for number in range(10)
     ]
     found, *_ = await asyncio.gather(sampler.sample(PROMPT, 4, 7, SHORT), *others)
     return found
