@@ -120,6 +120,8 @@ def test_a_folder_is_filled_file_by_file_files_may_import_each_other_and_one_tha
         assert "sorry" not in (tmp_path / name).read_text() and f"+++ {tmp_path / name}" in result.out
     assert "not written: it has changed since it was read" in said and changed.read_text() == "-- another text\n"
     assert len(list(tmp_path.iterdir())) == 5
+    again = fill(tmp_path / "Use.lean", "--lean.toolchain", "pocket")  # what it imports is found though it is not named
+    assert again.code == 0 and again.out == ""
 
 
 BAD = {
