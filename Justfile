@@ -134,6 +134,11 @@ bank *args: setup
 floors *args: setup
     @{{ python }} -m data.generators.floors "$@"
 
+# Write and build a Lean project that weighs like Mathlib, to measure behind its header (--out FOLDER --modules 300)
+[no-exit-message]
+heavy *args: setup
+    @{{ python }} -m data.generators.heavy "$@"
+
 # Study: an hour of reinforcement learning and its controls, with tables (--seeds 0 1 2; resumes where it stopped)
 [no-exit-message]
 rl-pocket *args: setup

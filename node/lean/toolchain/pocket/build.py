@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
@@ -247,36 +247,46 @@ def build_aside(target: Path, key: str, sources: Path, report: Report) -> None:
     report(f"built in {time.perf_counter() - started:.1f} s: {target}")
 
 
-def compile_all(files: dict[str, Path], out: Path, report: Report) -> None:
-    """Compile all modules, each after its imports. One module for each core runs at the same time."""
-    waiting = {module: [name for name in imports(file.read_text()) if name in files] for module, file in files.items()}
-    compiled: set[str] = set()
+def compile_all(
+    files: dict[str, Path], out: Path, report: Report, *, library: Path | None = None, compiled: Iterable[str] = ()
+) -> None:
+    """Compile all modules, each after its imports. One module for each core runs at the same time.
+
+    `library`: the compiled library that they may import; None: they are that library. `compiled`: those that are in
+    `out` already. An .olean file in `out` is complete, because Lean renames it when it is written.
+    """
+    done = set(compiled)
+    waiting = {
+        module: [name for name in imports(file.read_text(encoding="utf-8")) if name in files]
+        for module, file in files.items()
+        if module not in done
+    }
     running: dict[Future[float], str] = {}
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        while waiting or running:
-            for module in [name for name, needed in waiting.items() if compiled.issuperset(needed)]:
-                del waiting[module]
-                running[pool.submit(compile_module, module, files[module], out)] = module
-            if not running:
-                raise PocketBuildError(f"modules import each other in a circle: {', '.join(sorted(waiting))}")
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                module = running.pop(future)
-                try:
+        try:
+            while waiting or running:
+                for module in [name for name, needed in waiting.items() if done.issuperset(needed)]:
+                    del waiting[module]
+                    running[pool.submit(compile_module, module, files[module], out, library)] = module
+                if not running:
+                    raise PocketBuildError(f"modules import each other in a circle: {', '.join(sorted(waiting))}")
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    module = running.pop(future)
                     report(f"  {module} {future.result():.2f} s")
-                except PocketBuildError:
-                    waiting.clear()  # start no more modules; leaving the pool waits for the running ones
-                    raise
-                compiled.add(module)
+                    done.add(module)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # start no more modules, and wait for the running ones
+            raise
 
 
-def compile_module(module: str, file: Path, out: Path) -> float:
+def compile_module(module: str, file: Path, out: Path, library: Path | None = None) -> float:
     """Compile one module to an .olean file in `out`. Returns the seconds. Raises PocketBuildError."""
     olean = out.joinpath(*module.split(".")).with_suffix(".olean")
     olean.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     root = file.parents[module.count(".")]  # the default root is the working directory, which may not contain the file
     compiler = [*command(), f"--root={root}", "-o", str(olean), str(file)]
-    environment = lean_environment(out) | {launcher.DIE_WITH_PARENT_VARIABLE: "1"}
+    environment = lean_environment(*([library] if library else []), out) | {launcher.DIE_WITH_PARENT_VARIABLE: "1"}
     outcome = subprocess.run(compiler, env=environment, capture_output=True, text=True, check=False)
     message = (outcome.stdout + outcome.stderr).strip()
     if outcome.returncode != 0 or not olean.exists():
@@ -294,9 +304,13 @@ def kernel_command() -> list[str]:
     return [sys.executable, "-I", "-S", str(Path(kernel.__file__).resolve())]
 
 
-def lean_environment(library: Path) -> dict[str, str]:
-    """All environment variables that Lean needs, with `library` as the directory of compiled modules."""
-    return {"LEAN_PATH": str(library), "LEAN_BACKTRACE": "0", launcher.LIBRARY_VARIABLE: launcher.find_library()}
+def lean_environment(*modules: Path) -> dict[str, str]:
+    """All environment variables that Lean needs, with these directories of compiled modules."""
+    return {
+        "LEAN_PATH": os.pathsep.join(map(str, modules)),
+        "LEAN_BACKTRACE": "0",
+        launcher.LIBRARY_VARIABLE: launcher.find_library(),
+    }
 
 
 def main() -> int:

@@ -1,0 +1,87 @@
+"""The project that weighs like Mathlib: it builds, goes on after a kill, and proofs behind its header are judged."""
+
+import asyncio
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from data.generators import heavy
+from data.generators.heavy import LIBRARY, SHAPES, Size
+from node.command.cli import main
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.generators
+
+TRUE = """open Heavy.Order.Part000
+theorem moved {α : Type} (f g : α → α) (s : Fan0 α) : ((s.map f).map g).x3 = g (f s.x3) := by
+  simp
+"""
+FALSE = TRUE.replace("= g (f s.x3)", "= f (g s.x3)")
+
+
+def kind(text: str) -> str:
+    """A pattern up to its numbers of variables."""
+    return re.sub(r"\d+", "0", text)
+
+
+def test_there_are_a_hundred_shapes_of_lemmas():
+    assert len({shape.statement for shape in SHAPES}) >= 100
+    assert len({kind(shape.statement) for shape in SHAPES}) >= 40, "not only in the number of their parts"
+
+
+def test_the_imports_of_the_whole_are_deep_and_wide():
+    graph = heavy.import_graph(Size())
+    level: dict[str, int] = {}
+    for name, imports in graph.items():
+        level[name] = 1 + max((level[each] for each in imports), default=0)
+    assert len(graph) == 2000 and 100 <= max(level.values()) <= 400
+    assert max(map([*level.values()].count, set(level.values()))) >= 10, "modules that may be built at the same time"
+
+
+def test_a_larger_library_has_the_modules_of_a_smaller_one():
+    small, large = (heavy.import_graph(Size(modules)) for modules in (40, 90))
+    assert small.items() <= large.items()
+    name, imports = [*small.items()][-1]
+    assert heavy.source(name, imports, Size(40)) == heavy.source(name, imports, Size(90))
+    assert heavy.source(name, imports, Size(40)) != heavy.source(name, imports, Size(40, seed=2))
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize(
+    "size", [Size(10, fans=1, lemmas=6), pytest.param(Size(50, lemmas=30), marks=pytest.mark.slow)], ids=["10", "50"]
+)
+async def test_a_project_is_built_goes_on_after_a_kill_and_serves_as_a_header(size, tmp_path, called):
+    project, root = tmp_path / "project", Path(heavy.__file__).parents[2]
+    command = [sys.executable, "-m", "data.generators.heavy", "--out", str(project)]
+    command += ["--modules", str(size.modules), "--fans", str(size.fans), "--lemmas", str(size.lemmas)]
+    modules = project / heavy.BUILT
+    process = await asyncio.create_subprocess_exec(*command, cwd=root, stdout=subprocess.DEVNULL)
+    await eventually(lambda: len(compiled(modules)) >= 3, what="three compiled modules")
+    process.kill()
+    await process.wait()
+    before = compiled(modules)
+    assert len(before) < size.modules, "killed before its end"
+
+    said: list[str] = []
+    await asyncio.to_thread(heavy.build, project, size, said.append)
+    after = compiled(modules)
+    assert len(after) == size.modules + 1
+    assert before.items() <= after.items(), "what is built is not built again"
+    assert f" {len(before)} of them are compiled" in said[0]
+
+    # The header's `simp` lemmas are used: without them `simp` does nothing.
+    (tmp_path / "Moved.lean").write_text(f"import {LIBRARY}\n{TRUE}")
+    (tmp_path / "Wrong.lean").write_text(FALSE)
+    lean = ("--lean.modules", modules, "--lean.imports", LIBRARY, "--")
+    accepted = await asyncio.to_thread(called, main, "verify", *lean, tmp_path / "Moved.lean")
+    assert accepted.code == 0 and accepted.out.startswith("accepted"), accepted
+    rejected = await asyncio.to_thread(called, main, "verify", *lean, tmp_path / "Wrong.lean")
+    assert rejected.code == 1 and rejected.out.startswith("rejected"), rejected
+
+
+def compiled(folder: Path) -> dict[Path, int]:
+    """The compiled modules in a folder, with the times at which they were written."""
+    return {file: file.stat().st_mtime_ns for file in folder.rglob("*.olean")}
