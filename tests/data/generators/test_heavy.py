@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from common.files import cache_directory
 from data.generators import heavy
 from data.generators.heavy import LIBRARY, SHAPES, Size
 from node.command.cli import main
+from node.lean.check.olean.module import Module
+from node.lean.check.olean.terms import Terms
+from tests.commands import Run
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.generators
@@ -72,13 +76,41 @@ async def test_a_project_is_built_goes_on_after_a_kill_and_serves_as_a_header(si
     assert before.items() <= after.items(), "what is built is not built again"
     assert f" {len(before)} of them are compiled" in said[0]
 
-    # The header's `simp` lemmas are used: without them `simp` does nothing.
-    (tmp_path / "Moved.lean").write_text(f"import {LIBRARY}\n{TRUE}")
-    (tmp_path / "Wrong.lean").write_text(FALSE)
+    await judge_behind(modules, tmp_path, called)
+
+
+@pytest.mark.lean
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+async def test_the_whole_weighs_like_mathlib(tmp_path, called):
+    # It stays in the cache: the first run takes half an hour of two cores, and later ones a minute.
+    modules = await asyncio.to_thread(heavy.build, cache_directory() / "heavy", Size())
+    files = sorted(compiled(modules))
+    assert len(files) > 2000 and sum(file.stat().st_size for file in files) >= 1e9
+    counts = [counted(file) for file in files[::50]]
+    declarations, simp_lemmas = (sum(column) / len(counts) * len(files) for column in zip(*counts, strict=True))
+    assert declarations >= 200_000 and simp_lemmas >= 10_000
+    await judge_behind(modules, tmp_path, called)
+
+
+def counted(olean: Path) -> tuple[int, int]:
+    """Declarations and `simp` lemmas of a module."""
+    module = Module(olean, Terms())
+    try:
+        return len(module.constants), len(module.entries["Lean.Meta.simpExtension"].pointers)
+    finally:
+        module.close()
+
+
+async def judge_behind(modules: Path, folder: Path, called: Run) -> None:
+    """`proofmesh verify` accepts a true file and rejects a false one, with the library as header. Its `simp` lemmas are
+    used: without them `simp` does nothing here."""
+    (folder / "Moved.lean").write_text(f"import {LIBRARY}\n{TRUE}")
+    (folder / "Wrong.lean").write_text(FALSE)
     lean = ("--lean.modules", modules, "--lean.imports", LIBRARY, "--")
-    accepted = await asyncio.to_thread(called, main, "verify", *lean, tmp_path / "Moved.lean")
+    accepted = await asyncio.to_thread(called, main, "verify", *lean, folder / "Moved.lean")
     assert accepted.code == 0 and accepted.out.startswith("accepted"), accepted
-    rejected = await asyncio.to_thread(called, main, "verify", *lean, tmp_path / "Wrong.lean")
+    rejected = await asyncio.to_thread(called, main, "verify", *lean, folder / "Wrong.lean")
     assert rejected.code == 1 and rejected.out.startswith("rejected"), rejected
 
 
