@@ -13,8 +13,7 @@ from common.output.visible import say
 
 PARTS = {
     "lean": ("lean", "batches", "verify", "rewards"),
-    "deep": ("deep",),
-    "search": ("search",),
+    "search": ("search", "deep"),
     "bus": ("bus", "keys", "requests", "telemetry"),
     "engine": ("engine", "models"),
     "train": ("train",),
