@@ -23,10 +23,10 @@ from common.settings import LeanSettings
 from node.lean.check.files.compiling import Compiler, passed_on
 from node.lean.check.files.sources import SourceFile, collect, in_order
 from node.lean.check.files.verifier import FileVerifier
-from node.lean.check.olean.region import BadOlean
 from node.lean.gaps.contexts import ContextModules
 from node.lean.gaps.finder import GapFinder
 from node.lean.gaps.gap import Gap, first_line_of
+from node.lean.olean.region import BadOlean
 from node.lean.process.fresh import Limits, scratch_folder
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.lexing import mentions

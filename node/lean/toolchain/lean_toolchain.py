@@ -11,7 +11,7 @@ import msgspec
 
 from common.output.command import UserError
 from common.protocol.messages import LeanProxyFacts
-from node.lean.check.olean.region import BadOlean, compiled_by
+from node.lean.olean.region import BadOlean, compiled_by
 from node.lean.process.protections import Protections, detect, program_files, that_lean_starts_with
 from node.lean.text.statement import completed
 

@@ -12,8 +12,8 @@ from common.files import cache_directory
 from data.generators import heavy
 from data.generators.heavy import LIBRARY, SHAPES, Size
 from node.command.cli import main
-from node.lean.check.olean.module import Module
-from node.lean.check.olean.terms import Terms
+from node.lean.olean.module import Module
+from node.lean.olean.terms import Terms
 from tests.commands import Run
 from tests.waiting import eventually
 

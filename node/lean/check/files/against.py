@@ -20,9 +20,9 @@ from dataclasses import dataclass, field, replace
 
 from node.lean.check.files.judging import LocalModule, shown_name, unsupported
 from node.lean.check.files.report import DeclarationVerdict
-from node.lean.check.olean.module import Constant, Kind
-from node.lean.check.olean.terms import LevelTag, Tag, Terms, show
 from node.lean.check.verify.judge import AXIOMS, UNFINISHED
+from node.lean.olean.module import Constant, Kind
+from node.lean.olean.terms import LevelTag, Tag, Terms, show
 from node.lean.text.statement import is_module
 
 _MADE_UP = re.compile(r"(?:^|\.)(?:_\w+|match_\d+(?:_\d+)*|proof_\d+(?:_\d+)*|eq_\d+)$")

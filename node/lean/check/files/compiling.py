@@ -20,8 +20,8 @@ import msgspec
 from common.output.visible import visible
 from node.lean.check.files.commands import UNCLOSED, UNREAD, Command, Text
 from node.lean.check.files.report import FileMessage
-from node.lean.check.olean.module import PARTS, part
-from node.lean.check.olean.region import BadOlean
+from node.lean.olean.module import PARTS, part
+from node.lean.olean.region import BadOlean
 from node.lean.process.fresh import Limits, WatchedProcess, run_watched
 from node.lean.text.lexing import unclosed_comment
 from node.lean.text.statement import is_module

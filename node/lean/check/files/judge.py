@@ -21,10 +21,10 @@ from node.lean.check.files.against import Comparison
 from node.lean.check.files.commands import Command, Text
 from node.lean.check.files.judging import LocalModule, shown_name
 from node.lean.check.files.report import DeclarationVerdict, LocalItem
-from node.lean.check.olean.declarations import BadAnswer, Declarations, parts_of, read_answer
-from node.lean.check.olean.module import Constant, Kind
-from node.lean.check.olean.region import BadOlean
-from node.lean.check.olean.terms import Terms, quoted
+from node.lean.olean.declarations import BadAnswer, Declarations, parts_of, read_answer
+from node.lean.olean.module import Constant, Kind
+from node.lean.olean.region import BadOlean
+from node.lean.olean.terms import Terms, quoted
 from node.lean.process.dialog_child import answer
 
 LACKED = "the text states it, but the compiled file does not have it"

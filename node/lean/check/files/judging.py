@@ -12,10 +12,10 @@ from pathlib import Path
 
 from node.lean.check.files.commands import DATA, PROOFS, SYNTAX, UNTRACED, Command, Text
 from node.lean.check.files.report import LocalItem
-from node.lean.check.olean.declarations import Uses, groups, uses
-from node.lean.check.olean.module import Constant, Kind, Module
-from node.lean.check.olean.region import BadOlean
-from node.lean.check.olean.terms import LevelTag, Tag, Terms
+from node.lean.olean.declarations import Uses, groups, uses
+from node.lean.olean.module import Constant, Kind, Module
+from node.lean.olean.region import BadOlean
+from node.lean.olean.terms import LevelTag, Tag, Terms
 from node.lean.text.lexing import outside_brackets
 from node.lean.text.statement import is_module
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from node.lean.check.files.commands import DATA, EXAMPLE_LETTERS, PROOFS, UNCLOSED, UNREAD, Command, LookedAt
 from node.lean.check.files.judging import LocalModule, first_line, is_named, name_in, shown_name
 from node.lean.check.files.report import DeclarationVerdict
-from node.lean.check.olean.module import Constant, Kind
 from node.lean.check.verify.judge import UNFINISHED, axioms_problem
+from node.lean.olean.module import Constant, Kind
 
 if TYPE_CHECKING:
     from node.lean.check.files.compiling import Compiled

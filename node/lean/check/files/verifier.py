@@ -44,11 +44,11 @@ from node.lean.check.files.judge import (
 )
 from node.lean.check.files.report import DeclarationVerdict, FileReport, LocalItem
 from node.lean.check.files.sources import SourceFile, from_text, imports_of, in_order
-from node.lean.check.olean.declarations import BadAnswer, Declarations, read_answer
-from node.lean.check.olean.region import BadOlean
-from node.lean.check.olean.terms import Terms
 from node.lean.check.second.calling import SecondKernel
 from node.lean.check.verify.kernel import KernelProcess
+from node.lean.olean.declarations import BadAnswer, Declarations, read_answer
+from node.lean.olean.region import BadOlean
+from node.lean.olean.terms import Terms
 from node.lean.process.dialog import Dialog
 from node.lean.process.fresh import Limits, OutOfLimits, scratch_folder
 from node.lean.text.statement import imports

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import msgspec
 
-from node.lean.check.olean.module import imports_of
-from node.lean.check.olean.region import BadOlean
 from node.lean.check.second.__main__ import Task, with_large_stack
 from node.lean.check.second.export import Library
 from node.lean.check.second.parse import BadExport
 from node.lean.check.second.special import LEAN_AXIOMS
+from node.lean.olean.module import imports_of
+from node.lean.olean.region import BadOlean
 from node.lean.process.dialog import Dialog
 from node.lean.process.dialog_child import answer
 from node.lean.process.fresh import Limits, OutOfLimits

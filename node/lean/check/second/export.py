@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from node.lean.check.olean.module import Constant, Kind, Module
-from node.lean.check.olean.region import BadOlean
-from node.lean.check.olean.terms import ANONYMOUS, LevelTag, Tag, Terms
+from node.lean.olean.module import Constant, Kind, Module
+from node.lean.olean.region import BadOlean
+from node.lean.olean.terms import ANONYMOUS, LevelTag, Tag, Terms
 
 FORMAT = "3.1.0"
 

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import msgspec
 
-from node.lean.check.olean.declarations import BadAnswer, Declarations, Uses, groups, read_answer, uses
-from node.lean.check.olean.module import Constant, Kind, Module
-from node.lean.check.olean.region import BadOlean
-from node.lean.check.olean.terms import Tag, Terms
+from node.lean.olean.declarations import BadAnswer, Declarations, Uses, groups, read_answer, uses
+from node.lean.olean.module import Constant, Kind, Module
+from node.lean.olean.region import BadOlean
+from node.lean.olean.terms import Tag, Terms
 from node.lean.process.dialog_child import answer
 
 AXIOMS = frozenset({"propext", "Quot.sound", "Classical.choice"})

@@ -3,7 +3,7 @@
     python -I -S kernel.py DECLARATIONS          # with PROOFMESH_LIBLEANSHARED and LEAN_PATH set (see toolchain.py)
 
 A compiled module is a hostile document: code that ran during its elaboration can write any bytes into it. So this
-process never opens one. It reads the declarations in the format of `node/lean/check/olean/declarations.py`, makes every
+process never opens one. It reads the declarations in the format of `node/lean/olean/declarations.py`, makes every
 name, universe level and expression with Lean's own constructors (which compute hashes and loose variables), and has the
 kernel check each declaration. Constructors, recursors and safety are those that the kernel makes. Then it follows what
 the constants in question use, in the kernel's environment, down to axioms.

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.check.olean.module import PARTS, part
 from node.lean.check.second.calling import SecondKernel
+from node.lean.olean.module import PARTS, part
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.files.verified import file_verifier, modules, reasons, together, verdicts
 from tests.node.lean.olean.forging import compile_text

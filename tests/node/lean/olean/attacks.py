@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from node.lean.check.olean.terms import mixed_hash
+from node.lean.olean.terms import mixed_hash
 from tests.node.lean.olean import writer
 from tests.node.lean.olean.judges import File, Forge
 from tests.node.lean.olean.writer import Forged, Maker, Object, Value, common, details, linked, natural, parts

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from node.lean.check.olean.module import Module
-from node.lean.check.olean.terms import Terms
+from node.lean.olean.module import Module
+from node.lean.olean.terms import Terms
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 

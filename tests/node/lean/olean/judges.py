@@ -29,7 +29,7 @@ from node.lean.check.files.judge import (
 from node.lean.check.files.report import FileReport
 from node.lean.check.files.sources import from_text, imports_of
 from node.lean.check.files.verifier import FileVerifier, corrected
-from node.lean.check.olean.module import PARTS, part
+from node.lean.olean.module import PARTS, part
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.text.statement import is_module
 from node.lean.toolchain.lean_toolchain import LeanToolchain

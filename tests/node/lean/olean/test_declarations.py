@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from node.lean.check.olean.declarations import BadAnswer, Declarations, parts_of, read_answer
-from node.lean.check.olean.module import Constant, Kind
-from node.lean.check.olean.terms import Tag, Terms, quoted
+from node.lean.olean.declarations import BadAnswer, Declarations, parts_of, read_answer
+from node.lean.olean.module import Constant, Kind
+from node.lean.olean.terms import Tag, Terms, quoted
 
 HOSTILE = ["a", "a.b", "", "«", "»", "a»b", "12", "²", "\n", "a\nb", " ", "\x00", "\u202e", "x:3", "é", "𝔸", "«x».y"]
 

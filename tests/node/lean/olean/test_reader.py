@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.check.olean.declarations import groups, uses
-from node.lean.check.olean.module import Kind, Module
-from node.lean.check.olean.region import BadOlean, Region
-from node.lean.check.olean.terms import Tag, Terms, show
 from node.lean.check.verify.judge import UnreadableModule, dependent_proofs
+from node.lean.olean.declarations import groups, uses
+from node.lean.olean.module import Kind, Module
+from node.lean.olean.region import BadOlean, Region
+from node.lean.olean.terms import Tag, Terms, show
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.forging import OBJECTS, SIZE, SOURCE, TAG, Change, Forgery, compile_text, opened
 

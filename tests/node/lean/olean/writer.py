@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from node.lean.check.olean.terms import mixed_hash, string_hash
+from node.lean.olean.terms import mixed_hash, string_hash
 
 LARGEST_CONSTRUCTOR = 244
 ARRAY, STRING, INTEGER = 246, 249, 250

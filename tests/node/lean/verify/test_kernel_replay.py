@@ -10,10 +10,10 @@ import pytest
 
 from node.lean.check.files.commands import Text
 from node.lean.check.files.judging import LocalModule
-from node.lean.check.olean.declarations import Declarations, groups, read_answer, uses
-from node.lean.check.olean.module import Module
-from node.lean.check.olean.terms import Terms
 from node.lean.check.verify.kernel import KernelProcess
+from node.lean.olean.declarations import Declarations, groups, read_answer, uses
+from node.lean.olean.module import Module
+from node.lean.olean.terms import Terms
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.forging import SOURCE, Change, Forgery, compile_text

@@ -2,12 +2,12 @@
 
 import pytest
 
-from node.lean.check.olean.declarations import uses
-from node.lean.check.olean.module import Module
-from node.lean.check.olean.terms import Terms
 from node.lean.check.verify import judge as sharing
 from node.lean.check.verify.judge import UnreadableModule
 from node.lean.check.verify.kernel import FreshLean
+from node.lean.olean.declarations import uses
+from node.lean.olean.module import Module
+from node.lean.olean.terms import Terms
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from node.lean.check.olean.declarations import parts_of, read_answer
+from node.lean.olean.declarations import parts_of, read_answer
 from tests.node.lean.terms import read
 
 Parts = tuple[str | int, ...]

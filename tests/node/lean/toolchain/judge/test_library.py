@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.check.olean.declarations import Declarations, groups, read_answer, uses
-from node.lean.check.olean.module import Kind, Module
-from node.lean.check.olean.terms import Terms
+from node.lean.olean.declarations import Declarations, groups, read_answer, uses
+from node.lean.olean.module import Kind, Module
+from node.lean.olean.terms import Terms
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.toolchain.judge.conftest import Run
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from node.lean.check.olean.region import BadOlean, Node, Region
-from node.lean.check.olean.terms import Tag, TermReader, Terms
+from node.lean.olean.region import BadOlean, Node, Region
+from node.lean.olean.terms import Tag, TermReader, Terms
 
 PARTS = (".server", ".private")
 """What follows `.olean` in the names of the further files of a compiled module, if its text begins with `module`.

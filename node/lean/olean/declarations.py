@@ -36,9 +36,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from node.lean.check.olean.module import Constant, Kind, Module
-from node.lean.check.olean.region import BadOlean
-from node.lean.check.olean.terms import LevelTag, Shape, Tag, Terms, quoted
+from node.lean.olean.module import Constant, Kind, Module
+from node.lean.olean.region import BadOlean
+from node.lean.olean.terms import LevelTag, Shape, Tag, Terms, quoted
 
 # --- Plans in which order Lean's kernel gets the declarations of a compiled module. Pure -----------------------------
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
-from node.lean.check.olean.region import BadOlean, Node, Region
+from node.lean.olean.region import BadOlean, Node, Region
 
 ANONYMOUS = ""
 
