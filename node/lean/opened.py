@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from common.bus import Here, Unanswered
 from common.lean import OutcomeKind, TacticRule, Theorem
+from common.machine import read_machine
 from common.protocol import subjects
 from common.protocol.messages import Busy, LeanRunRequest, Message
 from node.lean.backend import Backend, BackendDown, BackendFull, OutcomeCache, TacticBatch
@@ -143,4 +144,5 @@ def make_backend(settings: LeanProcessSettings, toolchain: LeanToolchain, option
         return LeanTreeBackend(settings.lean.leantree_url, workers, queue, toolchain.default_header)
     from node.lean.worker.pool import Pool
 
-    return Pool(toolchain, options, workers=workers, queue=queue)
+    machine = None if settings.workers else read_machine()
+    return Pool(toolchain, options, workers=workers, queue=queue, machine=machine)

@@ -13,7 +13,6 @@ import msgspec
 from common.bus import BadKey, NotThere, Signer, persistently
 from common.life.node import NodeContext, NodeFailure, run_node
 from common.life.waiting import unless_stopped
-from common.machine import read_machine
 from common.protocol import subjects
 from common.protocol.messages import LeanCheckGone, LeanCheckRequest, LeanRunRequest, LeanVerifyRequest, VerifierKeys
 from common.settings import NodeSettings
@@ -61,7 +60,7 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     toolchain = await confined_toolchain(ctx, settings, signer)
     async with opened_lean(settings, toolchain) as lean:
         # The header is loaded before the node serves, so that its first request does not wait for an import.
-        await load_header(ctx, lean.requests.backend, size_to_machine=settings.workers == 0)
+        await load_header(ctx, lean.requests.backend)
         await answer(ctx, lean, signer)
 
 
@@ -200,16 +199,15 @@ async def check_listed(ctx: NodeContext, signer: Signer) -> None:
     ctx.health("verifier", None if known else problem)
 
 
-async def load_header(ctx: NodeContext, backend: Backend, *, size_to_machine: bool) -> None:
+async def load_header(ctx: NodeContext, backend: Backend) -> None:
     """Load the configured header, which may take minutes; a stop of the node ends it. Raises NodeFailure.
 
-    `size_to_machine`: reduce the number of workers to those that fit into memory, after measuring the header's memory.
     Only the `worker` backend loads the header here. The other backends load headers on demand.
     """
     if not isinstance(backend, Pool):
         return
     try:
-        process = await unless_stopped(prepare(backend, read_machine() if size_to_machine else None), ctx.stopping)
+        process = await unless_stopped(prepare(backend), ctx.stopping)
     except LeanProblem as error:
         raise NodeFailure(str(error), WRONG_CONFIGURATION) from error
     if process is not None:

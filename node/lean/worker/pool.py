@@ -111,6 +111,9 @@ class Pool:
     workers: int
     queue: int
     """Most waiting requests, of all workers together."""
+    machine: Machine | None = None
+    """Whose memory must hold all processes, each with as much as the first one's header takes; None: all are wanted.
+    Until the first one is ready, no other one starts."""
     slow_seconds: float = SLOW_SECONDS
     """CPU seconds of a request for a state below the root above which its theorem is slow."""
     garbage: float = 0.0
@@ -150,13 +153,17 @@ class Pool:
         runner = self._slots[0].runner
         await runner.load(ANY_THEOREM)
         assert runner.process is not None
+        self._fit(runner.process)
         return runner.process
 
-    def limit(self, processes: int) -> None:
-        """Have at most so many processes, spare ones included. Call it before a second worker has started."""
-        self.workers = min(self.workers, max(1, processes))
-        self._spares.most = min(self._spares.most, max(0, processes - self.workers))
-        self._slots = self._slots[: self.workers]
+    def _fit(self, first: LeanProcess) -> None:
+        """Have no more processes, spare ones included, than the machine's memory holds of the first one's size."""
+        if self.machine is not None:
+            processes = workers_that_fit(self.machine, first.header_mb)
+            self.workers, self.machine = min(self.workers, max(1, processes)), None
+            self._spares.most = min(self._spares.most, max(0, processes - self.workers))
+            started = [slot for slot in self._slots if slot.job is not None or slot.runner.process is not None]
+            self._slots = (started + [slot for slot in self._slots if slot not in started])[: self.workers]
 
     def prepare_all(self) -> None:
         """Make all idle workers load the configured header, in the background."""
@@ -245,7 +252,11 @@ class Pool:
 
     def _dispatch(self) -> None:
         """Give waiting requests to free workers."""
+        if self.machine is not None and any(slot.job is not None for slot in self._slots):
+            return  # the first process is not ready
         free = [slot for slot in self._slots if slot.job is None]
+        if self.machine is not None:
+            free = free[:1]
         while free and self._waiting:
             slot, job = choose(free, self._waiting)
             free.remove(slot)
@@ -285,11 +296,19 @@ class Pool:
         Importing a library takes minutes. After `loading_seconds` the request gets Busy while the import continues, so
         that a later retry finds the header loaded.
         """
-        timer = asyncio.get_running_loop().call_later(self.options.loading_seconds, job.answer_loading)
+        waiting = [job, *self._waiting] if self.machine is not None else [job]
+
+        def answer() -> None:
+            for each in waiting:
+                each.answer_loading()
+
+        timer = asyncio.get_running_loop().call_later(self.options.loading_seconds, answer)
         try:
             await slot.runner.load(job.plan.theorem)
         finally:
             timer.cancel()
+        if slot.runner.process is not None:
+            self._fit(slot.runner.process)
 
 
 def choose(free: list[_PoolSlot], waiting: deque[_Job]) -> tuple[_PoolSlot, _Job]:
@@ -335,20 +354,14 @@ _ADVICE = {
 """Advice for the user, by a pattern of Lean's message."""
 
 
-async def prepare(pool: Pool, machine: Machine | None = None) -> LeanProcess:
+async def prepare(pool: Pool) -> LeanProcess:
     """Make a worker load the configured header. If the header imports anything, the other workers load it in the
-    background.
-
-    `machine`: reduce the number of workers to those that fit into its memory, after measuring the header's memory.
-    Returns the worker's process. Raises LeanProblem.
-    """
+    background. Returns the worker's process. Raises LeanProblem."""
     try:
         process = await pool.prepare()
     except (BadHeader, WorkerEnded, OSError) as error:
         raise LeanProblem(explained(error, pool.toolchain, pool.options.start_seconds)) from error
     if imports(pool.toolchain.default_header):
-        if machine is not None:
-            pool.limit(workers_that_fit(machine, process.header_mb))
         pool.prepare_all()
     return process
 

@@ -1,5 +1,6 @@
 """A worker's processes by what their headers import, and the header that is loaded at the start."""
 
+import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
@@ -64,8 +65,10 @@ async def test_a_tactic_out_of_time_does_not_cost_the_process(pool, monkeypatch)
 
 
 @asynccontextmanager
-async def started(settings: LeanSettings, options: WorkerOptions, workers: int = 1):
-    pool = Pool(find(settings), options, workers=workers, queue=10)
+async def started(settings: LeanSettings, options: WorkerOptions, workers: int = 1, memory_mb: int = 0):
+    """`memory_mb`: of the machine; 0: the workers are as many as they are."""
+    machine = Machine(cores=8, memory_mb=memory_mb) if memory_mb else None
+    pool = Pool(find(settings), options, workers=workers, queue=10, machine=machine)
     pool.start()
     try:
         yield pool
@@ -74,10 +77,30 @@ async def started(settings: LeanSettings, options: WorkerOptions, workers: int =
 
 
 async def test_at_the_start_the_header_is_loaded_by_as_many_workers_as_memory_holds():
-    async with started(LeanSettings(imports=["Pocket.Logic"]), WorkerOptions(), workers=4) as pool:
-        first = await prepare(pool, Machine(cores=8, memory_mb=700))
+    async with started(LeanSettings(imports=["Pocket.Logic"]), WorkerOptions(), workers=4, memory_mb=700) as pool:
+        first = await prepare(pool)
         assert pool.workers == 1, "of 700 MB half is Lean's, and a worker takes 300 MB and its header"
         assert pool.processes() == [first] and first.header_mb > 0
+
+
+async def test_without_a_start_of_their_own_workers_wait_for_the_first_which_says_how_many_memory_holds():
+    async with started(LeanSettings(), WorkerOptions(spares=5), workers=4, memory_mb=1700) as pool:
+        most: list[int] = []
+
+        async def asked() -> OutcomeKind:
+            outcome = await kind(pool, LOGIC)
+            most.append(len(running(pool)))
+            return outcome
+
+        assert set(await asyncio.gather(*(asked() for _ in range(8)))) == {OutcomeKind.PROVED}
+        assert pool.workers == 2 and max(most) <= 2, "850 MB hold two, and none to spare"
+
+
+async def test_while_the_first_worker_loads_a_header_all_who_wait_are_told_to_ask_again():
+    async with started(LeanSettings(), WorkerOptions(loading_seconds=0.0), workers=2, memory_mb=10_000) as pool:
+        asked = await asyncio.gather(*(kind(pool, LOGIC) for _ in range(4)), return_exceptions=True)
+        assert all(isinstance(each, StillLoading) for each in asked)
+        assert await kind(pool, LOGIC) is OutcomeKind.PROVED
 
 
 @pytest.mark.parametrize(
