@@ -61,6 +61,8 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     async with opened_lean(settings, toolchain) as lean:
         # The header is loaded before the node serves, so that its first request does not wait for an import.
         await load_header(ctx, lean.requests.backend)
+        if isinstance(lean.requests.backend, Pool):
+            lean.checker.limit(lean.requests.backend.workers)
         await answer(ctx, lean, signer)
 
 

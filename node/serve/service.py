@@ -198,6 +198,7 @@ async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
     from node.lean.process.protections import READS_NOT_CONFINED
     from node.lean.toolchain.find import find
     from node.lean.toolchain.lean_toolchain import LeanProblem
+    from node.lean.worker.pool import workers_that_fit
 
     try:
         toolchain = await asyncio.to_thread(find, settings.lean)
@@ -208,13 +209,16 @@ async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
         _say(note)
     if settings.sandbox:
         toolchain = await toolchain.confined()
-    # 2. A worker imports the header before the port opens: the first client does not wait for it.
+    # 2. A worker imports the header before the port opens: the first client does not wait for it. It shows how many
+    # workers fit into memory.
     checker = make_checker(settings, toolchain)
     try:
         await unless_stopped(checker.prepare(), stop)
     except LeanProblem as error:
         await checker.stop()
         return _failed(str(error), Exit.UNUSABLE)
+    if not settings.workers:
+        checker.limit(workers_that_fit(read_machine(), max(worker.lean.header_mb for worker in checker.workers)))
     # 3. Whoever starts a service for others should see what is not protected.
     gaps = ", ".join(toolchain.protections.gaps()) or "none"
     if not toolchain.protections.reads:

@@ -93,6 +93,11 @@ class Workbench(Elaborator):
         return self._process.resident_mb() if self._process is not None else 0.0
 
     @property
+    def header_mb(self) -> float:
+        """Memory in MB that its process's own pages take after its header; 0 if there is no process."""
+        return self._process.header_mb if self._process is not None else 0.0
+
+    @property
     def pid(self) -> int:
         """Id of the process; 0 if there is none."""
         return self._process.pid if self._process is not None else 0
@@ -158,6 +163,12 @@ class SnippetChecker:
                     raise BadHeader(problem)
             except (BadHeader, WorkerEnded, OSError) as error:
                 raise LeanProblem(explained(error, self._toolchain, limit)) from error
+
+    def limit(self, workers: int) -> None:
+        """Have at most so many workers, at least one. Call it before the first snippet."""
+        self.workers = sorted(self.workers, key=lambda worker: not worker.lean.live)[: max(1, workers)]
+        self._idle = list(self.workers)
+        self._places = asyncio.Semaphore(len(self.workers))
 
     async def stop(self) -> None:
         """End all processes."""

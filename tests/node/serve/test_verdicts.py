@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.node.serve.conftest import ACCEPTED, SECONDS
+from tests.node.serve.conftest import ACCEPTED, SECONDS, serving
 
 pytestmark = pytest.mark.lean
 
@@ -87,3 +87,14 @@ async def test_a_snippet_is_compared_with_a_statement_of_the_request(wire):
         assert not reasons or reasons[0] in result["verdict"]["reason"]
         told = result.get("error") or str(result["response"])
         assert all(reason in told for reason in reasons), result
+
+
+async def test_there_are_no_more_workers_than_memory_holds_of_the_one_that_has_loaded_the_header():
+    async with serving(workers=4) as wire:
+        await wire.checker.prepare()
+        (ready,) = [worker for worker in wire.checker.workers if worker.lean.live]
+        assert ready.lean.header_mb > 0
+        wire.checker.limit(2)
+        assert len(wire.checker.workers) == 2 and ready in wire.checker.workers
+        results = await wire.check(*["theorem t : 1 + 1 = 2 := rfl"] * 3)
+        assert all(result["verdict"]["accepted"] for result in results)
