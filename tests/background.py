@@ -221,7 +221,7 @@ def shared_lean(background: Background, folder: Path) -> Iterator[SharedLean]:
         assert signer is not None
         toolchain = await confined_toolchain(ctx, settings, signer)
         async with opened_lean(settings, toolchain) as lean:
-            await load_header(ctx, lean.requests.backend, size_to_machine=False)
+            await load_header(ctx, lean.requests.backend)
             yield SharedLean(background, lean, toolchain, signer, settings)
 
     with background.opened(opened(), timeout=180) as lean:

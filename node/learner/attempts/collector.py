@@ -133,7 +133,7 @@ class Collector:
             await wait_first(self._fewer, self._run.ctx.stopping)
             return
         for lease in await self._run.bus.lease(CONSUMER, (AttemptResult, ResultPart), limit=free, wait=0.5):
-            task = asyncio.create_task(self._handle_leased(lease))
+            task = asyncio.create_task(self._handle_leased(lease), name="result")
             self._tasks.add(task)
             task.add_done_callback(self._finished)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from broker import streams
 from common.life.context import NodeContext
 from common.life.process import kill_group, spawn_child
 from common.output.command import Exit
@@ -27,7 +28,7 @@ from node.command.proofs import prove as prove_command
 from node.inference.models import ModelServing
 from node.inference.settings import InferenceSettings
 from node.llm.settings import ModelSettings
-from tests.background import Background, RunOnBroker, SharedLean, with_streams, without_streams
+from tests.background import Background, RunOnBroker, SharedLean, on_bus
 from tests.commands import Called, Run
 from tests.node.llm.answers import BFS, GOEDEL, step, whole
 from tests.node.llm.server import Server, in_a_thread
@@ -75,7 +76,7 @@ def model_node(background: Background, run: RunOnBroker, server: Server) -> Iter
 @pytest.fixture(scope="module")
 def served(background: Background, broker: BusSettings, warm_lean: SharedLean) -> Iterator[Served]:
     run = RunOnBroker(f"{RUN}-{uuid.uuid4().hex[:12]}", broker)
-    background.run(with_streams(run))
+    background.run(on_bus(run, streams.ensure))
     tactics, proofs = Server(model=BFS, texts=step, key=KEY), Server(model=GOEDEL, texts=whole, key=KEY)
     with in_a_thread(tactics), in_a_thread(proofs), pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
@@ -86,7 +87,7 @@ def served(background: Background, broker: BusSettings, warm_lean: SharedLean) -
             shared_prover(background, run, policy=f"openai:{BFS}+openai:{GOEDEL}", searches=2),
         ):
             yield Served(run, tactics, proofs)
-    background.run(without_streams(run))
+    background.run(on_bus(run, streams.remove))
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from node.model import weights
 from node.model.prompt import written_conjecture
 from node.stp.network import Question, StpError, conjecture
 from node.stp.records import Lemma, Seed
-from tests.node.inference.writers import tokenizer
-from tests.node.model.tiny import tiny_model
+from tests.node.model.tiny import role_tokenizer, tiny_model
 from tests.node.prover.nodes import inference_node
 from tests.node.training.conjecturer import CONJECTURES, trained_conjecturer
 
@@ -41,8 +40,8 @@ async def test_a_network_that_has_learned_conjectures_by_heart_is_asked_for_them
 async def test_conjectures_come_from_an_inference_node(broker: BusSettings, bus: Bus, tmp_path: Path) -> None:
     """The weights are random: what they write is no statement."""
     file = tmp_path / "weights.safetensors"
-    model = tiny_model(0, ends=10.0, vocab_size=tokenizer().vocab_size, context=320)
-    weights.write(file, model, tokenizer(), {"proofs": "yes", "conjectures": "yes"})
+    model = tiny_model(0, ends=10.0, vocab_size=role_tokenizer().vocab_size, context=320)
+    weights.write(file, model, role_tokenizer(), {"proofs": "yes", "conjectures": "yes"})
     with pytest.raises(Unanswered):
         await conjecture(bus, question(samples=1, weights=1, patience=0.2))
     async with inference_node(bus, broker, str(file)) as first:
