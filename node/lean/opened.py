@@ -144,5 +144,5 @@ def make_backend(settings: LeanProcessSettings, toolchain: LeanToolchain, option
         return LeanTreeBackend(settings.lean.leantree_url, workers, queue, toolchain.default_header)
     from node.lean.worker.pool import Pool
 
-    machine = None if settings.workers else read_machine()
-    return Pool(toolchain, options, workers=workers, queue=queue, machine=machine)
+    fixed = settings.workers > 0
+    return Pool(toolchain, options, workers=workers, queue=queue, machine=read_machine(), fixed=fixed)

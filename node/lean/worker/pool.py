@@ -114,6 +114,8 @@ class Pool:
     machine: Machine | None = None
     """Whose memory must hold all processes, each with as much as the first one's header takes; None: all are wanted.
     Until the first one is ready, no other one starts."""
+    fixed: bool = False
+    """True if there are as many workers as somebody has chosen: then only spare processes become fewer."""
     slow_seconds: float = SLOW_SECONDS
     """CPU seconds of a request for a state below the root above which its theorem is slow."""
     garbage: float = 0.0
@@ -160,7 +162,9 @@ class Pool:
         """Have no more processes, spare ones included, than the machine's memory holds of the first one's size."""
         if self.machine is not None:
             processes = workers_that_fit(self.machine, first.header_mb)
-            self.workers, self.machine = min(self.workers, max(1, processes)), None
+            self.machine = None
+            if not self.fixed:
+                self.workers = min(self.workers, max(1, processes))
             self._spares.most = min(self._spares.most, max(0, processes - self.workers))
             started = [slot for slot in self._slots if slot.job is not None or slot.runner.process is not None]
             self._slots = (started + [slot for slot in self._slots if slot not in started])[: self.workers]

@@ -96,6 +96,15 @@ async def test_without_a_start_of_their_own_workers_wait_for_the_first_which_say
         assert pool.workers == 2 and max(most) <= 2, "850 MB hold two, and none to spare"
 
 
+async def test_workers_that_somebody_has_chosen_stay_and_what_is_to_spare_becomes_less():
+    async with started(LeanSettings(), WorkerOptions(spares=5), workers=2, memory_mb=1700) as pool:
+        pool.fixed = True
+        headers = [LOGIC, NAT, "import Pocket.List.Basic", ""]
+        for header in headers:
+            assert await kind(pool, header) is OutcomeKind.PROVED
+        assert pool.workers == 2 and len(running(pool)) == 2, "850 MB hold two"
+
+
 async def test_while_the_first_worker_loads_a_header_all_who_wait_are_told_to_ask_again():
     async with started(LeanSettings(), WorkerOptions(loading_seconds=0.0), workers=2, memory_mb=10_000) as pool:
         asked = await asyncio.gather(*(kind(pool, LOGIC) for _ in range(4)), return_exceptions=True)
