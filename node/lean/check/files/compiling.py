@@ -24,7 +24,7 @@ from node.lean.olean.module import PARTS, part
 from node.lean.olean.region import BadOlean
 from node.lean.process.fresh import Limits, WatchedProcess, run_watched
 from node.lean.text.lexing import unclosed_comment
-from node.lean.text.statement import is_module
+from node.lean.text.statement import imports, is_module
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 PASSES = 8
@@ -162,6 +162,8 @@ class Compiler:
             # If Lean was stopped, it may not have finished the last command that it reported.
             passed.update(command.start for command in (reported[:-1] if limit else reported))
             reason = f"it exceeded a limit: {limit}" if finished.cut else limit
+            if finished.cut and not passed and len(reported) <= 1 and imports(text):
+                reason += ", with the time of the imports; if these take long, allow more seconds"
             if limit and not suspects.settle(compiled, reported[-1] if reported else None, reason):
                 break
             _fail_dependents(compiled)

@@ -83,6 +83,7 @@ async def test_endless_commands_are_left_out_and_their_neighbours_are_not() -> N
     report, blamed = await of_each(text, macro, seconds=2)
     assert accepted(report) == ["a:1", "b:4"]
     assert "it exceeded a limit: not done after" in named(report)["endless:2"].reason
+    assert "imports" not in named(report)["endless:2"].reason
     # A macro that does not end is blamed on what uses it.
     assert accepted(blamed) == ["b:4"]
     assert "it exceeded a limit" in named(blamed)["m:3"].reason
@@ -126,3 +127,8 @@ async def test_a_missing_import_and_a_circle_stop_their_own_files(tmp_path: Path
     assert [name for name, problem in problems.items() if not problem] == ["C", "E"]
     assert "circular imports" in problems["A"] + problems["B"]
     assert "unknown module prefix 'Missing'" in problems["D"]
+
+
+async def test_a_file_whose_imports_take_the_time_says_so() -> None:
+    (report,) = await of_each("import Pocket.Logic\ntheorem a : True := trivial\n", seconds=0.02)
+    assert "if these take long, allow more seconds" in str(report)
