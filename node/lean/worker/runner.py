@@ -194,9 +194,7 @@ class Runner:
         """
         started = time.monotonic()
         frame = self.frame(plan.theorem)
-        wanted = _wanted(plan)
-        await self._choose_process(frame, wanted)
-        self._kept = wanted
+        await self._choose_process(frame, _wanted(plan))
         while (document := plan.document(frame)) is not None:
             await self._step(plan, document, frame, timeout)
         return time.monotonic() - started
@@ -225,6 +223,7 @@ class Runner:
             parser_error = "" if suspect is None else parser_refused(document, end.diagnostics, suspect)
             plan.ended(end.ending, end.reason, suspect, stuck=stuck, parser_error=parser_error)
         else:
+            self._kept = _wanted(plan)
             if echoed(document, diagnostics):
                 plan.take(read(document, diagnostics))
             else:
@@ -255,7 +254,9 @@ class Runner:
     async def _choose_process(self, frame: Frame, wanted: Kept) -> None:
         """Go on with the process whose states are nearest to those of a request. States of another path that the own
         process has kept are not overwritten while another process can be had."""
-        if self._process is None or not self._frame.fits(frame) or self._kept.serves(wanted):
+        if self._process is None or not self._process.alive or not self._frame.fits(frame):
+            return  # `_ready` finds another one
+        if self._kept.serves(wanted):
             return
         near = self.spares.take_near(frame, wanted) if wanted is not NOTHING else None
         if near is not None or (self._kept is not NOTHING and self.spares.most):
@@ -310,6 +311,6 @@ class Runner:
 
     async def stop(self) -> None:
         """Kill the process, if there is one."""
-        process, self._process = self._process, None
+        process, self._process, self._kept = self._process, None, NOTHING
         if process is not None:
             await process.kill()
