@@ -317,6 +317,7 @@ async def test_a_failed_search_waits_behind_no_proof(run: Run, bus: Bus) -> None
         await send(bus, *map(claim, proved), result(failed, "failed"))
         await eventually(lambda: failed.attempt_id in outcomes(run), what="the failed search in the records")
         assert run.judging.total() == 2
+        run.ctx.stopping.set()
         for task in [each for each in asyncio.all_tasks() if each.get_name() == "result"]:
             task.cancel()
 
