@@ -13,7 +13,7 @@ from pathlib import Path
 
 from common.lean import Context, Place, Step, Theorem
 from common.protocol.messages import LeanRunRequest
-from common.settings import POCKET, LeanSettings
+from common.settings import LeanSettings
 from node.lean.gaps.gap import Lines
 from node.lean.text.rules import proof_problem
 from node.lean.text.statement import imports
@@ -267,7 +267,7 @@ def would_change(lean: LeanSettings) -> LeanProblem | None:
                 f"would check that out; {build}"
             )
     # 4. Pocket Lean compiles its library on first use.
-    if not project and lean.toolchain in ("", POCKET):
+    if lean.is_pocket:
         from node.lean.toolchain.pocket.build import is_built
 
         if not is_built():

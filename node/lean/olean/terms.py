@@ -87,7 +87,7 @@ class Terms:
         waiting = list(seen)
         while waiting:
             shape = self._shapes[waiting.pop()]
-            for child in (*_children(shape), *_levels(shape)):
+            for child in (*children(shape), *_levels(shape)):
                 if child not in seen:
                     seen.add(child)
                     waiting.append(child)
@@ -100,7 +100,7 @@ class Terms:
         while waiting:
             shape = self._shapes[waiting.pop()]
             yield shape
-            for child in _children(shape):
+            for child in children(shape):
                 if child not in seen:
                     seen.add(child)
                     waiting.append(child)
@@ -131,7 +131,7 @@ class Terms:
             match shape:
                 case ("level", LevelTag.PARAMETER, str(name)):
                     found[name] = None
-            for child in reversed((*_levels(shape), *_children(shape))):
+            for child in reversed((*_levels(shape), *children(shape))):
                 if child not in seen and self._parametric[child]:
                     seen.add(child)
                     waiting.append(child)
@@ -156,7 +156,7 @@ class Terms:
                 case (Tag.LET, int(kind), int(value), int(body)):
                     below = [(kind, depth), (value, depth), (body, depth + 1)]
                 case shape:
-                    below = [(child, depth) for child in _children(shape)]
+                    below = [(child, depth) for child in children(shape)]
             for each in () if self._shapes[at][0] == Tag.BOUND else below:
                 if each not in seen:
                     seen.add(each)
@@ -168,7 +168,7 @@ class Terms:
         return self._parametric[term]
 
 
-def _children(shape: Shape) -> tuple[int, ...]:
+def children(shape: Shape) -> tuple[int, ...]:
     """The direct subexpressions of an expression."""
     match shape:
         case (Tag.APPLY | Tag.LAMBDA | Tag.FORALL, int(first), int(second)):

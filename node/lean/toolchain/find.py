@@ -204,7 +204,7 @@ def find(settings: LeanSettings, environ: Mapping[str, str] | None = None) -> Le
     modules = _module_folders(settings.modules)
     if settings.project:
         return _of_project(settings, environ, header, modules)
-    if settings.toolchain in ("", POCKET):
+    if settings.is_pocket:
         return _pocket(settings, header, modules)
     command, name = _lean(settings.toolchain, environ)
     prefix, version = _ask_lean(command, environ)

@@ -181,9 +181,10 @@ class Pool:
 
     async def attempt(self, batch: TacticBatch) -> BatchResult:
         """Run a batch. Raises BackendFull, BackendDown, BadStatement."""
-        plan = self._plan(batch)
+        theorem = state_key(batch.theorem, ())
+        plan = self._plan(batch, resumable=theorem in self._slow)
         try:
-            elapsed = await self.run(plan, timeout=batch.timeout, warm=state_key(batch.theorem, ()))
+            elapsed = await self.run(plan, timeout=batch.timeout, warm=theorem)
         except BadHeader as error:
             raise BadStatement(str(error)) from error
         except (WorkerEnded, OSError) as error:
@@ -195,7 +196,7 @@ class Pool:
         outcomes = tuple(plan.outcomes[index] for index in range(len(batch.tactics)))
         return BatchResult(plan.state or "", outcomes, elapsed, plan.resumable)
 
-    def _plan(self, batch: TacticBatch) -> BatchPlan:
+    def _plan(self, batch: TacticBatch, *, resumable: bool) -> BatchPlan:
         """The plan for a batch."""
         unknown = [index for index, tactic in enumerate(batch.tactics) if tactic not in batch.parsed]
         return BatchPlan(
@@ -206,7 +207,7 @@ class Pool:
             probe=frozenset(unknown) if self.garbage * len(unknown) > PROBE_ABOVE else frozenset(),
             alone=frozenset(index for index, tactic in enumerate(batch.tactics) if lex(tactic).unusual),
             messages=batch.messages,
-            resumable=state_key(batch.theorem, ()) in self._slow,
+            resumable=resumable,
         )
 
     async def run(self, plan: BatchPlan, *, timeout: float, warm: object) -> float:

@@ -270,7 +270,9 @@ class LeanProcess:
     worked: float = 0.0
     """Seconds that its edits took."""
     edit_cpu: float = 0.0
-    """CPU seconds of its last edit."""
+    """CPU seconds of its last edit; 0 if it ended the process."""
+    _cpu_before: float = 0.0
+    """CPU seconds before that edit."""
     _decoder: Decoder = field(default_factory=Decoder)
     _inbox: deque[Incoming] = field(default_factory=deque)
     _published: msgspec.Raw | None = None
@@ -328,7 +330,7 @@ class LeanProcess:
         Raises WorkerEnded. After a timeout the process still runs, and the caller must `recall` or `kill` it. In all
         other cases it has been killed.
         """
-        started, cpu_before = time.monotonic(), self.cpu_seconds()
+        started = time.monotonic()
         self.edits += 1
         document = {"uri": URI, "version": self.edits}
         self._send("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
@@ -343,7 +345,7 @@ class LeanProcess:
             raise
         finally:
             self.worked += time.monotonic() - started
-            self.edit_cpu = self.cpu_seconds() - cpu_before
+            self.edit_cpu = max(0.0, self.cpu_seconds() - self._cpu_before)
 
     async def recall(self, text: str) -> bool:
         """Cancel an edit that timed out, by replacing the document with `text`.
@@ -385,7 +387,7 @@ class LeanProcess:
         request = self.edits + 1
         self._send("textDocument/waitForDiagnostics", {"uri": URI, "version": self.edits}, request)
         self._published = self._progress = None
-        cpu_before = self._limit_cpu(limit)
+        self._cpu_before = self._limit_cpu(limit)
         deadline = time.monotonic() + limit
         self._last_progress = time.monotonic()
         while True:
@@ -394,7 +396,7 @@ class LeanProcess:
                 async with asyncio.timeout(max(patience, 0.001)):
                     message = await self._receive()
             except TimeoutError:
-                if self.cpu_seconds() - cpu_before >= work or time.monotonic() >= deadline:
+                if self.cpu_seconds() - self._cpu_before >= work or time.monotonic() >= deadline:
                     raise self._ended(Ending.TIMEOUT, "no answer in time") from None
                 # On a busy machine the worker has not had its CPU time yet, so wait for another `silence` seconds.
                 self._last_progress = time.monotonic()

@@ -17,7 +17,7 @@ from typing import IO
 
 from node.lean.olean.module import Constant, Kind, Module
 from node.lean.olean.region import BadOlean
-from node.lean.olean.terms import ANONYMOUS, LevelTag, Tag, Terms
+from node.lean.olean.terms import ANONYMOUS, LevelTag, Tag, Terms, children
 
 FORMAT = "3.1.0"
 
@@ -236,7 +236,7 @@ class Exporter:
                 waiting.pop()
                 continue
             shape = self._terms.shape(top)
-            below = _below(shape)
+            below = children(shape)
             missing = [child for child in below if child not in written]
             if missing:
                 waiting += missing
@@ -338,18 +338,6 @@ class Exporter:
         return [self.name(each) for each in names]
 
 
-def _below(shape: tuple[object, ...]) -> tuple[int, ...]:
-    """The direct subexpressions of an expression."""
-    match shape:
-        case (Tag.APPLY | Tag.LAMBDA | Tag.FORALL, int(first), int(second)):
-            return first, second
-        case (Tag.LET, int(first), int(second), int(third)):
-            return first, second, third
-        case (Tag.PROJECTION, _, _, int(inner)):
-            return (inner,)
-    return ()
-
-
 def _parts(name: str) -> list[tuple[str | int, str]]:
     """The parts of a name, each as it is and as the reader shows it: digits are a number, «» hold any other text."""
     parts: list[tuple[str | int, str]] = []
@@ -404,7 +392,7 @@ def _uses(source: _Source, terms: Terms, group: Sequence[Constant]) -> list[str]
                 found[name] = None
             case (Tag.LITERAL, value):
                 found.update(dict.fromkeys(_LITERAL_USES[type(value)]))
-        for child in _below(shape):
+        for child in children(shape):
             if child not in seen:
                 seen.add(child)
                 roots.append(child)
