@@ -31,8 +31,8 @@ class LeanProcessSettings:
     """Memory that a worker may use in addition to its header's. A candidate above it gets the outcome `memory`."""
 
     spares: Natural = 6
-    """Idle Lean processes that stay alive with the header that they have loaded, for later requests with it. The least
-    recently used one ends first."""
+    """Idle Lean processes that stay alive with the header that they have loaded, and with the states of a slow theorem
+    that they have kept, for later requests. The least recently used one ends first."""
 
     tactic_seconds: Duration = 0.0
     """Longest timeout of a candidate in seconds, whatever a request asks for. 0: with pocket Lean 5, with another Lean
