@@ -117,7 +117,7 @@ class Pool:
     fixed: bool = False
     """True if there are as many workers as somebody has chosen: then only spare processes become fewer."""
     slow_seconds: float = SLOW_SECONDS
-    """CPU seconds of a request for a state below the root above which its theorem is slow."""
+    """CPU seconds of a request for a state below the root from which on its theorem is slow."""
     garbage: float = 0.0
     """Running share of unparsable candidates."""
     _slots: list[_PoolSlot] = field(default_factory=list)
@@ -279,7 +279,7 @@ class Pool:
                 await self._load(slot, job)
             cpu_before = slot.runner.cpu
             seconds = 0.0 if job.result.done() else await slot.runner.run(job.plan, timeout=job.timeout)
-            if job.plan.path and slot.runner.cpu - cpu_before > self.slow_seconds:
+            if job.plan.path and slot.runner.cpu - cpu_before >= self.slow_seconds:
                 self._slow[job.warm_key] = True
         except asyncio.CancelledError:
             job.result.cancel()
