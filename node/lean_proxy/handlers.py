@@ -149,7 +149,7 @@ class Checks:
 
     async def check(self, request: LeanCheckRequest) -> Message:
         """Returns LeanCheckReply, Busy if one snippet waits for each worker, or Failure after LeanCheckGone."""
-        if self._checker.waiting >= len(self._checker.workers):
+        if self._checker.waiting >= self._checker.at_once:
             return Busy(retry_after=RETRY_SECONDS, reason="all workers have snippets")
         task = asyncio.create_task(self._checker.check(snippet_of(request)), name="snippet")
         self._open[request.check_id] = task

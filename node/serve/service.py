@@ -71,6 +71,10 @@ class ServeSettings(WebSettings):
     """Snippets that run at the same time, each in its own Lean process. 0 means one for each core, and at most as many
     as half of the memory holds. With `url`: snippets at lean-proxies at the same time; 0 means 64."""
 
+    spares: Natural = 4
+    """Further Lean processes that stay idle with the imports of earlier snippets, as far as memory allows, for snippets
+    with the same imports."""
+
     queue: Natural = 1024
     """Most snippets that wait for a worker. While more wait, new requests get 429."""
 
@@ -223,7 +227,7 @@ async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
     gaps = ", ".join(toolchain.protections.gaps()) or "none"
     if not toolchain.protections.reads:
         _say(READS_NOT_CONFINED)
-    facts = f"{len(checker.workers)} workers, Lean {toolchain.version} ({toolchain.name}); not protected: {gaps}"
+    facts = f"{checker.at_once} workers, Lean {toolchain.version} ({toolchain.name}); not protected: {gaps}"
     return await serve_on(settings, checker, stop, facts)
 
 
@@ -278,6 +282,8 @@ def make_checker(settings: ServeSettings, toolchain: LeanToolchain) -> SnippetCh
     limits = SnippetLimits(
         workers=settings.resolved_workers(),
         header_seconds=settings.lean.header_seconds,
+        spares=settings.spares,
+        room_mb=read_machine().memory_mb * LEAN_SHARE,
         queue=settings.queue,
         heartbeats=settings.heartbeats,
         memory_mb=settings.memory_mb,

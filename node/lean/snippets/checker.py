@@ -1,4 +1,5 @@
-"""Checks snippets on several workers, each with a warm Lean process.
+"""Checks snippets on several workers, each with a warm Lean process. Further processes stay idle with the headers of
+earlier snippets, as far as memory allows.
 
 A worker elaborates the snippet and gives the answer that a REPL would give. If this answer has no error and no `sorry`,
 a judge checks the snippet in fresh processes. The judge's verdict counts, and its faults become error messages of the
@@ -22,6 +23,7 @@ import msgspec
 import structlog
 
 from common.life import metrics
+from common.machine import LEAN_WORKER_MB
 from node.lean.adapters.repl.protocol import LEAN_ERROR, Answer, Refusal, Request
 from node.lean.adapters.repl.session import ReplSession
 from node.lean.gaps.finder import RECYCLE_EDITS, Elaborator, ReplOptions, TextProcess
@@ -108,7 +110,7 @@ class Workbench(Elaborator):
         return self._process is not None and self._process.alive
 
 
-@dataclass
+@dataclass(eq=False)
 class Worker:
     """Checks one snippet at a time in its Lean process."""
 
@@ -121,17 +123,19 @@ class Worker:
 class SnippetChecker:
     """Checks snippets; for use from one event loop. Call `stop` at the end."""
 
-    def __init__(
-        self, toolchain: LeanToolchain, options: ReplOptions, judge: FileJudge, *, workers: int, queue: int
-    ) -> None:
-        """`workers`: snippets checked in parallel; `queue`: snippets that may wait before requests are refused."""
+    def __init__(self, toolchain: LeanToolchain, options: ReplOptions, judge: FileJudge, limits: SnippetLimits) -> None:
         self._toolchain = toolchain
         self._options = options
         self._judge = judge
-        self._queue = queue
-        self.workers = [Worker(Workbench(toolchain, options, options.start_seconds)) for _ in range(workers)]
+        self._queue = limits.queue
+        self._room_mb = limits.room_mb
+        self.at_once = limits.workers
+        """Number of snippets that are checked in parallel."""
+        number = limits.workers + limits.spares
+        self.workers = [Worker(Workbench(toolchain, options, options.start_seconds)) for _ in range(number)]
         self._idle = list(self.workers)
-        self._places = asyncio.Semaphore(workers)
+        """The one idle for longest first."""
+        self._places = asyncio.Semaphore(self.at_once)
         self._waiting = 0
         self._judging = 0
         self.restarts = 0
@@ -165,10 +169,12 @@ class SnippetChecker:
                 raise LeanProblem(explained(error, self._toolchain, limit)) from error
 
     def limit(self, workers: int) -> None:
-        """Have at most so many workers, at least one. Call it before the first snippet."""
-        self.workers = sorted(self.workers, key=lambda worker: not worker.lean.live)[: max(1, workers)]
+        """Check at most so many snippets in parallel, at least one. Call it before the first snippet."""
+        spares = len(self.workers) - self.at_once
+        self.at_once = max(1, min(self.at_once, workers))
+        self.workers = sorted(self.workers, key=lambda worker: not worker.lean.live)[: self.at_once + spares]
         self._idle = list(self.workers)
-        self._places = asyncio.Semaphore(len(self.workers))
+        self._places = asyncio.Semaphore(self.at_once)
 
     async def stop(self) -> None:
         """End all processes."""
@@ -249,6 +255,19 @@ class SnippetChecker:
         except TimeoutError:
             await lean.stop()
             return None
+        finally:
+            if not warm:
+                await self._make_room()
+
+    async def _make_room(self) -> None:
+        """End idle processes, the one idle for longest first, until the headers of the others fit into memory."""
+        live = [worker for worker in self.workers if worker.lean.live]
+        needed_mb = sum(worker.lean.header_mb + LEAN_WORKER_MB for worker in live)
+        for worker in [worker for worker in self._idle if worker.lean.live]:
+            if needed_mb <= self._room_mb:
+                break
+            needed_mb -= worker.lean.header_mb + LEAN_WORKER_MB
+            await worker.lean.stop()
 
     def _refused(self, refusal: Refusal, snippet: Snippet, seconds: float, diagnostics: Diagnostics) -> SnippetResult:
         """The result when the REPL refuses the snippet instead of answering."""
@@ -266,18 +285,21 @@ class SnippetChecker:
 
     @asynccontextmanager
     async def _worker(self, imports: tuple[str, ...]) -> AsyncIterator[Worker]:
-        """Reserve an idle worker, preferably one that has loaded these imports."""
+        """Reserve an idle worker: one that has loaded these imports, else one without a process, else the one idle for
+        longest."""
         self._waiting += 1
         try:
             await self._places.acquire()
         finally:
             self._waiting -= 1
-        worker = next((each for each in self._idle if each.imports == imports and each.lean.live), self._idle[0])
+        loaded = [each for each in self._idle if each.lean.live and each.imports == imports]
+        empty = [each for each in self._idle if not each.lean.live]
+        worker = (loaded or empty or self._idle)[0]
         self._idle.remove(worker)
         try:
             yield worker
         finally:
-            self._idle.append(worker)  # at the end, so that the worker idle for longest is taken first
+            self._idle.append(worker)
             self._places.release()
 
 
@@ -287,4 +309,4 @@ def make_checker(toolchain: LeanToolchain, limits: SnippetLimits) -> SnippetChec
     toolchain = replace(toolchain, command=(*toolchain.command, f"-DmaxHeartbeats={limits.heartbeats}"))
     options = ReplOptions(heartbeats=limits.heartbeats, memory_mb=limits.memory_mb, start_seconds=limits.header_seconds)
     judge = FileJudge(toolchain, at_once=limits.workers, seconds=limits.verify_seconds, memory_mb=limits.memory_mb)
-    return SnippetChecker(toolchain, options, judge, workers=limits.workers, queue=limits.queue)
+    return SnippetChecker(toolchain, options, judge, limits)

@@ -6,6 +6,7 @@ uses 'sorry'`. Some check only one of them. So a snippet that is not proved show
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,6 +48,10 @@ class SnippetLimits:
 
     workers: int
     header_seconds: float
+    spares: int = 0
+    """Further processes that stay idle with the headers of earlier snippets."""
+    room_mb: float = math.inf
+    """Memory in MB for all processes' headers: where it is full, the process idle for longest ends."""
     queue: int = 1
     """Most snippets that wait, for a service. Those of a process that waits for its own are all taken."""
     heartbeats: int = HEARTBEATS

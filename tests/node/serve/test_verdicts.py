@@ -1,7 +1,12 @@
 """What Lean lets pass and nobody should pay for is an error message; what is proved is accepted, with its axioms."""
 
+import math
+
 import pytest
 
+from node.lean.snippets.checker import make_checker
+from node.lean.snippets.snippet import Snippet, SnippetLimits
+from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.serve.conftest import ACCEPTED, SECONDS, serving
 
 pytestmark = pytest.mark.lean
@@ -90,7 +95,7 @@ async def test_a_snippet_is_compared_with_a_statement_of_the_request(wire):
 
 
 async def test_there_are_no_more_workers_than_memory_holds_of_the_one_that_has_loaded_the_header():
-    async with serving(workers=4) as wire:
+    async with serving(workers=4, spares=0) as wire:
         await wire.checker.prepare()
         (ready,) = [worker for worker in wire.checker.workers if worker.lean.live]
         assert ready.lean.header_mb > 0
@@ -98,3 +103,19 @@ async def test_there_are_no_more_workers_than_memory_holds_of_the_one_that_has_l
         assert len(wire.checker.workers) == 2 and ready in wire.checker.workers
         results = await wire.check(*["theorem t : 1 + 1 = 2 := rfl"] * 3)
         assert all(result["verdict"]["accepted"] for result in results)
+
+
+@pytest.mark.parametrize(("spares", "room_mb", "kept"), [(1, math.inf, True), (0, math.inf, False), (1, 1.0, False)])
+async def test_idle_processes_keep_the_imports_of_earlier_snippets_as_far_as_there_is_room(spares, room_mb, kept):
+    limits = SnippetLimits(workers=1, header_seconds=60, spares=spares, room_mb=room_mb)
+    checker = make_checker(LeanToolchain.pocket(), limits)
+    used: list[set[int]] = []
+    try:
+        for imports in ("", "import Init\n") * 2:
+            result = await checker.check(Snippet(f"{imports}#check nowhere", 20.0))
+            assert "Unknown identifier `nowhere`" in str(result.response), result
+            used.append({worker.lean.pid for worker in checker.workers if worker.lean.live})
+    finally:
+        await checker.stop()
+    assert [len(each) for each in used] == ([1, 2, 2, 2] if kept else [1, 1, 1, 1])
+    assert (used[1] == used[3]) is kept
