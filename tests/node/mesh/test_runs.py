@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 
 import pytest
 
@@ -69,5 +70,6 @@ async def test_a_run_at_work_is_not_removed_and_one_that_is_over_is(
     assert "--yes" in capsys.readouterr().err
     assert (await kept.backlog())["todo-train"] == 1
     assert await call(broker, "remove", kept.run, "--yes") == 0
+    assert re.search(rf"removed run {kept.run}: [1-9] messages?, 0\.\d MiB", capsys.readouterr().out)
     assert kept.run not in await kept.runs()
     await streams.ensure(kept)

@@ -10,7 +10,7 @@ import pytest
 from common.lean import OutcomeKind, outcome_values
 from common.protocol.messages import BrokerFacts, LeanProxyFacts, LogRecord, Protection
 from common.watch import logs as log_files
-from common.watch.nodes import FILE, NodeHistory, NodeSample
+from common.watch.nodes import BYTES_PER_SECOND, EVERY_SECONDS, FILE, NodeHistory, NodeSample
 from scripts.made_run import make_run
 from tests.message_values import heartbeat, node_info
 from tests.ui.monitors import ask, mesh, small_run
@@ -212,6 +212,21 @@ def test_a_finished_run_shows_its_nodes_and_how_tactics_ended(tmp_path: Path) ->
     assert [node["id"] for node in found["nodes"]] == ["lean-proxy-1"] and found["totals"]["queue"] == 4.0
     assert found["outcomes"]["lean-proxy"]["error"] == 3.0 == found["outcomes"]["prover"]["error"]
     assert found["slowest"] == []
+
+
+def test_the_history_of_many_nodes_takes_no_more_than_its_bytes_a_second(tmp_path: Path) -> None:
+    now = 0.0
+    history = NodeHistory(tmp_path, clock=lambda: now)
+    beats = [heartbeat(f"prover-{number}", "prover", 5.0, searches=8.0) for number in range(300)]
+    for beat in beats:  # the first is written at once, and the others after some seconds
+        history.hear(beat)
+    before, now = (tmp_path / FILE).stat().st_size, EVERY_SECONDS
+    history.hear(beats[0])
+    written = (tmp_path / FILE).stat().st_size - before
+    assert written > EVERY_SECONDS * BYTES_PER_SECOND, "otherwise the test tells nothing"
+    for now, lines in ((now + written / BYTES_PER_SECOND - 0.01, 301), (now + written / BYTES_PER_SECOND, 302)):
+        history.hear(beats[0])
+        assert len((tmp_path / FILE).read_text(encoding="utf-8").splitlines()) == lines
 
 
 def test_a_mesh_whose_files_are_elsewhere_shows_what_the_monitor_has_heard() -> None:

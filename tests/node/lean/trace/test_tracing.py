@@ -1,10 +1,13 @@
 """Tracing a file with real Lean: the records of each construct, and how it is split."""
 
 import asyncio
+import multiprocessing
 
 import pytest
 
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.trace.session import plan, run_all
+from node.lean.trace.sources import Group
 from node.lean.trace.tracing import TraceFailed, Tracer
 
 pytestmark = pytest.mark.lean
@@ -112,3 +115,16 @@ def test_a_module_is_traced_as_the_same_text_without_that_word(tmp_path):
             (step.tactic, step.state, step.after) for step in same
         ]
         assert all(block.split for block in other.blocks)
+
+
+def test_no_more_files_are_traced_at_once_than_is_said(tmp_path):
+    files = [tmp_path / f"{name}.lean" for name in "abc"]  # none of them is there
+    works = plan(Group(tmp_path, tuple(files), lake=False), Tracer(LeanToolchain.pocket(), tmp_path), tmp_path)
+    at_work, errors = [], []
+
+    def report(work, traced, stored):
+        at_work.append(len(multiprocessing.active_children()))
+        errors.append(traced.error)
+
+    run_all(works, 1, report)
+    assert at_work == [1, 1, 1] and all(error.startswith("cannot be read") for error in errors)
