@@ -11,7 +11,7 @@ from node.eval.folder import AttemptRecord, Standing
 from node.eval.outputs import ResultsFile, results_file, write_outputs
 from node.eval.report import report
 from node.eval.results import results_of
-from tests.node.eval.small import evaluation, random_evaluation, solved, statement
+from tests.node.eval.small import evaluation, random_evaluation, solved, statement, unsolved
 
 HOSTILE = '</pre></style><script>alert(1)</script><img src=x onerror=alert(1)>"\' onclick="x'
 
@@ -64,3 +64,11 @@ def test_the_page_runs_and_fetches_nothing_that_others_wrote():
     assert not [name for name, _ in Seen(page).attributes if name.startswith("on") or name in ("src", "href")]
     assert Seen(page).text.count("alert(1)") >= 8
     assert "<link" not in page and "@import" not in page and "default-src 'none'" in page
+
+
+def test_the_page_tells_simulations_until_the_first_proof_or_of_the_longest_attempt():
+    attempts = [solved("a", 31, 0), solved("a", 17, 1)]
+    attempts += [unsolved("b", 0, simulations=43), unsolved("b", 1, simulations=59)]
+    made = evaluation([statement("a"), statement("b")], attempts, passes=2)
+    numbers = re.findall(r'<span class="extra n">(\d+)</span></summary>', report(results_of(made)))
+    assert sorted(numbers) == ["17", "59"]

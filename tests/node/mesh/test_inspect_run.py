@@ -165,7 +165,9 @@ def test_a_report_is_about_the_last_minutes_and_about_the_whole_run(store: Store
         played = msgspec.structs.replace(
             result(plan.attempt), statistics=AttemptStatistics(parts=PlayParts(asked=999.0, search=0.5))
         )
-        store.record(played, Verdict(AttemptOutcome.FAILED), now, Arrival(stored=now, received=now, ahead=0.0, spent={}))
+        store.record(
+            played, Verdict(AttemptOutcome.FAILED), now, Arrival(stored=now, received=now, ahead=0.0, spent={})
+        )
     assert called(report.main, store.path.parent, "--minutes", "1").code == Exit.DONE
     page = (store.path.parent / "report.html").read_text(encoding="utf-8")
     assert "the last 1 minutes: 2 latest attempts" in page and "the whole run: 3 latest attempts" in page

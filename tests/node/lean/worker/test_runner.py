@@ -1,5 +1,6 @@
 """Headers of a worker: changed without a new process where nothing else is imported."""
 
+import resource
 from random import Random
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from common.lean import OutcomeKind, Theorem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.plan import BatchPlan
-from node.lean.worker.process import WorkerOptions
+from node.lean.worker.process import CPU_SECONDS_BEYOND, LeanProcess, WorkerOptions
 from node.lean.worker.runner import Runner
 
 pytestmark = pytest.mark.lean
@@ -79,3 +80,15 @@ async def test_two_headers_in_turn_cost_no_process_and_no_document_twice(runner)
     assert runner.process.pid == pid and runner.restarts == 0
     # A turn to the header, a batch, and a confirmation of what was proved.
     assert runner.process.edits - edits <= rounds * (3 + 3)
+
+
+async def test_a_worker_that_nobody_watches_is_ended_by_the_system_soon_after_its_deadline():
+    process = await LeanProcess.start(LeanToolchain.pocket(), WorkerOptions(), "")
+    try:
+        before = process.cpu_seconds()
+        await process.edit("example : True := trivial\n", silence=20, limit=20)
+        limit, _ = resource.prlimit(process.pid, resource.RLIMIT_CPU)
+        # Elaboration may use two threads.
+        assert int(before + 2 * 20) <= limit <= process.cpu_seconds() + 2 * 20 + CPU_SECONDS_BEYOND
+    finally:
+        await process.kill()

@@ -49,9 +49,9 @@ def broken(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:2000])
 
 
-def without_a_tensor(file: Path) -> None:
+def without_two_tensors(file: Path) -> None:
     tensors = load_file(file)
-    del tensors["model.norm.weight"]
+    del tensors["model.norm.weight"], tensors["model.layers.0.mlp.up_proj.weight"]
     save_file(tensors, file, metadata={"format": "pt"})
 
 
@@ -67,7 +67,10 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "no weights": (lambda at: (at / WEIGHTS).unlink(), "the folder has no weights"),
     "cut weights": (lambda at: broken(at / WEIGHTS), "the weights cannot be read: "),
     "other weights": (lambda at: (at / WEIGHTS).write_bytes(b"hello" * 99), "the weights cannot be read: "),
-    "a tensor less": (lambda at: without_a_tensor(at / WEIGHTS), "1 tensors are missing .* such as model.norm.weight"),
+    "tensors less": (
+        lambda at: without_two_tensors(at / WEIGHTS),
+        r"2 tensors are missing .* such as model\.layers\.0\.",
+    ),
     "other shapes": (lambda at: edit(at / "config.json", intermediate_size=48), "weights|size mismatch"),
     "no tokenizer": (without_tokenizer, "no tokenizer: the folder has no tokenizer.json and no tokenizer_config.json"),
     "broken tokenizer": (lambda at: (at / "tokenizer.json").write_text("{}"), "no tokenizer: "),
