@@ -33,6 +33,13 @@ SECTIONS = (
 """The sections that a file may have."""
 
 
+TAKEN_OUT: dict[str, Any] = {
+    "trainer.unlikelihood": 0.0,
+}
+"""Keys of earlier versions, in their sections, and the value that says what is done without them. Every run wrote its
+whole configuration, so its files have these keys: with this value they are passed over."""
+
+
 class ConfigError(ValueError):
     """A mistake in a configuration file. The message says where, and suggests the closest valid name."""
 
@@ -255,10 +262,22 @@ def _check_keys(cls: type, table: Mapping[str, Any], where: str, outer: str = ""
     fields = _fields(cls)
     for key, value in table.items():
         if key not in fields:
+            if f"{outer}{key}" in TAKEN_OUT:
+                _check_taken_out(f"{outer}{key}", value, where)
+                continue
             raise ConfigError(f"{where} {outer}{key}: unknown key{_place(key, fields, outer) or _meant(key, fields)}")
         inner = fields[key]
         if dataclasses.is_dataclass(inner) and isinstance(value, dict):
             _check_keys(typing.cast(type, inner), value, where, f"{outer}{key}.")
+
+
+def _check_taken_out(key: str, value: Any, where: str) -> None:
+    """Raises ConfigError where a key of earlier versions asks for what there is no longer."""
+    if value != TAKEN_OUT[key]:
+        raise ConfigError(
+            f"{where} {key} = {value!r}: there is no such option any more, because it showed no effect "
+            "(docs/results.md): delete this line"
+        )
 
 
 def _place(key: str, fields: Mapping[str, Any], outer: str) -> str:

@@ -263,9 +263,6 @@ class ProofTree(msgspec.Struct, frozen=True):
     """The state that the tactic was run on, as the policy reads it; empty: not recorded."""
     source: str = ""
     """The policies of a mixture that proposed the tactic; empty: the policy is not a mixture, or does not report it."""
-    failed: Texts = ()
-    """Tactics that the network proposed at this state and that Lean refused with an error, for attempts that ask for
-    them (`Attempt.failed`)."""
 
     @property
     def remaining_steps(self) -> int:

@@ -5,10 +5,10 @@ No recursion is used, because a proof may be deeper than Python's recursion limi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from common.lean import ProofTree
-from common.protocol.attempts import LONGEST_FAILED, MOST_FAILED, Transition
+from common.protocol.attempts import Transition
 
 
 def transitions_of(proof: ProofTree) -> tuple[Transition, ...]:
@@ -16,22 +16,16 @@ def transitions_of(proof: ProofTree) -> tuple[Transition, ...]:
     fewest steps that it has in the proof.
 
     The remaining steps are 1 + the largest number of a child. The return of the state is minus this number, as in
-    AlphaProof's environment. Steps without a recorded state are left out. Failed tactics beyond the limits of
-    `common.protocol.attempts` are left out.
+    AlphaProof's environment. Steps without a recorded state are left out.
     """
     transitions: dict[tuple[str, str], Transition] = {}
     for node, steps in _with_steps(proof):
         if node.state:
-            step = Transition(node.state, node.tactic, steps, bounded(node.failed))
+            step = Transition(node.state, node.tactic, steps)
             known = transitions.setdefault((node.state, node.tactic), step)
             if steps < known.remaining_steps:
                 transitions[node.state, node.tactic] = step
     return tuple(transitions.values())
-
-
-def bounded(failed: Iterable[str], most: int = MOST_FAILED) -> tuple[str, ...]:
-    """The first `most` of these failed tactics that are not too long."""
-    return tuple([tactic for tactic in failed if len(tactic) <= LONGEST_FAILED][:most])
 
 
 def _with_steps(proof: ProofTree) -> Iterator[tuple[ProofTree, int]]:

@@ -12,17 +12,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from common.lean import ProofTree, Texts, Theorem
+from common.lean import ProofTree, Theorem
 from common.limits import MOST_LISTED, Listed, Name, Samples
 from common.protocol.messages import MAX_MESSAGE_BYTES, Count, MalformedMessage, Message, Seconds, decode
 from common.settings import SAMPLES, Sampling
-
-MOST_FAILED = 4
-"""Most failed tactics of a transition. A training step uses one of them."""
-
-LONGEST_FAILED = 400
-"""Most characters of a failed tactic. Longer ones would fill the messages: they are left out. So is one that is longer
-than the network's longest tactic, in training."""
 
 MOST_PACKED = 2**20
 """Most bytes of a kept search in a result: two messages. Trees of 1,000 expansions have a tenth."""
@@ -136,9 +129,6 @@ class Transition(msgspec.Struct, frozen=True):
     state: str
     tactic: str
     remaining_steps: Count
-    failed: Texts = ()
-    """Tactics that the network proposed at this state and that Lean refused with an error, at most `MOST_FAILED`. Only
-    results of attempts that ask for them have any (`Attempt.failed`)."""
 
 
 class StateValue(msgspec.Struct, frozen=True):
@@ -200,8 +190,6 @@ class Attempt(Message, frozen=True):
     verifies them, so this cannot be combined with `verify`, `correct` or `then`."""
     sampling: Sampling | None = None
     """How tactics and proofs are sampled; None: as the prover is configured."""
-    failed: Listed = 0
-    """Most failed tactics that the result lists for each step of the proof (`ProofTree.failed`)."""
     inner: Listed = 0
     """Most proofs of inner states that the result of a search without a proof lists (`AttemptResult.inner`)."""
     off_proof: Listed = 0

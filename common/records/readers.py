@@ -248,8 +248,6 @@ class ReplayRow(NamedTuple):
     tactic: str
     """Empty for a state off a proof."""
     remaining_steps: int
-    failed: str
-    """The network's failed tactics (JSON)."""
     weight: float
     theorem_id: str
     attempt_id: str
@@ -263,7 +261,7 @@ class ReplayRow(NamedTuple):
 
 
 _WEIGHTS_SINCE = 9
-"""Schema version from which transitions have weights and failed tactics."""
+"""Schema version from which transitions have weights."""
 
 _STATES_SINCE = 11
 """Schema version from which there are states off proofs."""
@@ -284,7 +282,7 @@ def replay_rows(path: Path, after: int = 0, states_after: int = 0) -> Iterator[R
         yield from map(
             ReplayRow._make,
             database.execute(
-                "SELECT transition_id, state, tactic, remaining_steps, failed, weight,"
+                "SELECT transition_id, state, tactic, remaining_steps, weight,"
                 f" {origin.format('transitions', 'transition_id')}",
                 (after,),
             ),
@@ -293,7 +291,7 @@ def replay_rows(path: Path, after: int = 0, states_after: int = 0) -> Iterator[R
             yield from map(
                 ReplayRow._make,
                 database.execute(
-                    "SELECT -states_off_proof.number, state, '', remaining_steps, '[]', 1.0,"
+                    "SELECT -states_off_proof.number, state, '', remaining_steps, 1.0,"
                     f" {origin.format('states_off_proof', 'number')}",
                     (states_after,),
                 ),
@@ -883,8 +881,6 @@ class TacticRecord:
     uses: int
     """Steps of verified proofs."""
     theorems: int
-    failed: int
-    """Failed tactics that provers have reported from states of proofs; runs that do not train on them have none."""
     example: str
     """The most frequent one."""
 
@@ -895,7 +891,6 @@ def read_tactics(
     """The first words of recorded tactics that contain a text, the most used first. Raises UnreadableRecords."""
     uses: dict[str, Counter[str]] = defaultdict(Counter)
     theorems: dict[str, set[str]] = defaultdict(set)
-    failed: Counter[str] = Counter()
 
     def head(tactic: str) -> str:
         return first_word(tactic) or tactic.strip()
@@ -904,9 +899,6 @@ def read_tactics(
         if row.tactic and containing in row.tactic:
             uses[head(row.tactic)][row.tactic] += 1
             theorems[head(row.tactic)].add(row.theorem_id)
-        failed.update(head(each) for each in json.loads(row.failed) if containing in each)
-    heads = sorted(uses.keys() | failed.keys(), key=lambda each: (-uses[each].total(), -failed[each], each))
+    heads = sorted(uses, key=lambda each: (-uses[each].total(), each))
     frequent = {each: next((tactic for tactic, _ in uses[each].most_common(1)), "") for each in heads[:limit]}
-    return [
-        TacticRecord(each, uses[each].total(), len(theorems[each]), failed[each], frequent[each]) for each in frequent
-    ]
+    return [TacticRecord(each, uses[each].total(), len(theorems[each]), frequent[each]) for each in frequent]

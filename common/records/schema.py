@@ -174,7 +174,7 @@ FROM summed JOIN told USING (theorem_id, place) LEFT JOIN lengths USING (theorem
 """The new table is filled once from the recorded results."""
 
 _FAILED_TACTICS = """
-ALTER TABLE transitions ADD COLUMN failed TEXT NOT NULL DEFAULT '[]';  -- the network's failed tactics there (JSON)
+ALTER TABLE transitions ADD COLUMN failed TEXT NOT NULL DEFAULT '[]';  -- nothing reads or writes it any more
 """
 
 _HEADERS_OF_PROOFS = """

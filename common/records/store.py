@@ -51,7 +51,6 @@ from common.records.rows import (
     learn,
 )
 from common.records.schema import MIGRATIONS
-from common.records.transitions import columns, transition
 
 
 class Database(database.Database):
@@ -478,12 +477,12 @@ class Store(EvaluationRecords, TheoremStatistics):
     def examples(self, after: int = 0, limit: int = 10_000) -> list[Example]:
         """Transitions with ids above `after`, in order of recording."""
         rows = self._rows(
-            "SELECT transition_id, weight, state, tactic, remaining_steps, failed FROM transitions"
+            "SELECT transition_id, weight, state, tactic, remaining_steps FROM transitions"
             " WHERE transition_id > ? ORDER BY transition_id LIMIT ?",
             after,
             limit,
         )
-        return [Example(number, transition(*columns), weight) for number, weight, *columns in rows]
+        return [Example(number, Transition(*columns), weight) for number, weight, *columns in rows]
 
     def states_off_proof(self, after: int = 0, limit: int = 10_000) -> list[StateRow]:
         """States off proofs with numbers above `after`, in order of recording."""
@@ -561,9 +560,11 @@ def _insert_transitions(
     db: sqlite3.Connection, attempt_id: str, transitions: Sequence[Transition], weights: Sequence[float]
 ) -> None:
     db.executemany(
-        "INSERT INTO transitions (attempt_id, weight, state, tactic, remaining_steps, failed)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        [(attempt_id, weight, *columns(each)) for each, weight in zip(transitions, weights, strict=True)],
+        "INSERT INTO transitions (attempt_id, weight, state, tactic, remaining_steps) VALUES (?, ?, ?, ?, ?)",
+        [
+            (attempt_id, weight, *msgspec.structs.astuple(each))
+            for each, weight in zip(transitions, weights, strict=True)
+        ],
     )
 
 

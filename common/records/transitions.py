@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import astuple
 
 from common.protocol.attempts import Transition
 from common.records.readers import UnreadableRecords, reading
@@ -23,8 +23,6 @@ is read as a transition without a tactic."""
 
 BUSY_SECONDS = 30.0
 """Most seconds that a reader waits: the learner's migrations of a large file may take some."""
-
-_failed = msgspec.json.Decoder(tuple[str, ...])
 
 
 class TransitionReader:
@@ -50,13 +48,13 @@ class TransitionReader:
 
 
 def _read(db: sqlite3.Connection, path: Path, number: int) -> Transition:
-    query = "SELECT state, tactic, remaining_steps, failed FROM transitions WHERE transition_id = ?"
+    query = "SELECT state, tactic, remaining_steps FROM transitions WHERE transition_id = ?"
     if number < 0:
-        query = "SELECT state, '', remaining_steps, '[]' FROM states_off_proof WHERE number = ?"
+        query = "SELECT state, '', remaining_steps FROM states_off_proof WHERE number = ?"
     row = db.execute(query, (abs(number),)).fetchone()
     if row is None:
         raise UnreadableRecords(f"{path}: transition {number} is missing")
-    return transition(*row)
+    return Transition(*row)
 
 
 def read_transitions(path: Path, numbers: Sequence[int]) -> list[Transition]:
@@ -64,16 +62,6 @@ def read_transitions(path: Path, numbers: Sequence[int]) -> list[Transition]:
     UnreadableRecords."""
     with reading(path) as db:
         return [_read(db, path, number) for number in numbers]
-
-
-def transition(state: str, tactic: str, remaining_steps: int, failed: str) -> Transition:
-    """A transition from its columns."""
-    return Transition(state, tactic, remaining_steps, _failed.decode(failed))
-
-
-def columns(each: Transition) -> tuple[str, str, int, str]:
-    """The columns of a transition."""
-    return each.state, each.tactic, each.remaining_steps, msgspec.json.encode(each.failed).decode()
 
 
 def write(path: Path, transitions: Sequence[Transition]) -> list[Ref]:
@@ -85,12 +73,12 @@ def write(path: Path, transitions: Sequence[Transition]) -> list[Ref]:
         db.execute("PRAGMA synchronous = OFF")
         db.execute(
             "CREATE TABLE transitions (transition_id INTEGER PRIMARY KEY, state TEXT NOT NULL, tactic TEXT NOT NULL,"
-            " remaining_steps INTEGER NOT NULL, failed TEXT NOT NULL) STRICT"
+            " remaining_steps INTEGER NOT NULL) STRICT"
         )
         db.execute("BEGIN")
         db.executemany(
-            "INSERT INTO transitions VALUES (?, ?, ?, ?, ?)",
-            ((number, *columns(each)) for number, each in enumerate(transitions, start=1)),
+            "INSERT INTO transitions VALUES (?, ?, ?, ?)",
+            ((number, *astuple(each)) for number, each in enumerate(transitions, start=1)),
         )
         db.execute("COMMIT")
     return [(str(path), number) for number in range(1, len(transitions) + 1)]

@@ -53,10 +53,6 @@ class TrainerSettings:
     """Steps over which the learning rates rise."""
     value_weight: Factor = 0.001
     """Weight of the value loss (AlphaProof's pseudocode)."""
-    unlikelihood: Factor = 0.0
-    """Weight of the unlikelihood loss on failed tactics in reinforcement learning: it lowers the probability of tactics
-    that the network proposed on the way to a proof and that Lean refused (`node.training.objective`). 1: a failed
-    tactic weighs as much as a tactic of a proof. 0: off; provers then report no failed tactics."""
     off_proof_share: Factor = 0.0
     """States off the proofs in a batch of reinforcement learning, as a share of its transitions. Only the value learns
     from them: a value that has seen states of proofs alone does not tell a hopeless state from a good one. 0: none;

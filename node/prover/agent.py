@@ -425,7 +425,7 @@ class Agent(AttemptAgent):
         return shape_of((each.tree for each in self.search.trees), proof) if self.search else None
 
     def _proof(self) -> ProofTree | None:
-        return self.search.proof(self.attempt.failed) if self.search else None
+        return self.search.proof() if self.search else None
 
     def _inner(self) -> tuple[ProofTree, ...]:
         found = [inner_proofs(each.tree, self.attempt.inner) for each in self.search.trees] if self.search else []

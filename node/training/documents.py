@@ -21,8 +21,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from msgspec.structs import replace as replace_fields
-
 from common.protocol.attempts import Transition
 from common.seeds import derive_seed, is_held_out
 from node.data.rows import (
@@ -71,8 +69,6 @@ class Document:
     except for the first, which is a mark."""
     weight: float = 1.0
     """Weight of each predicted token in the loss."""
-    failed: bool = False
-    """The predicted tokens are a failed tactic: they count in the unlikelihood loss only."""
 
     @property
     def predicted(self) -> int:
@@ -117,22 +113,6 @@ def transition_document(
         return None
     prompt = prompt_tokens(tokenizer, state, room.tokens - len(answer))
     return Document((*prompt, *answer), len(prompt), transition.remaining_steps, len(tactic.encode()))
-
-
-def failed_documents(tokenizer: Tokenizer, transition: Transition, room: Room) -> tuple[Document, ...]:
-    """The failed tactics of a transition, each as in `transition_document`, but for those that are too long and those
-    with the tokens of the transition's own tactic; none if that is too long itself."""
-    own = transition_document(tokenizer, transition, room) if transition.failed else None
-    if own is None:
-        return ()
-    documents = (
-        transition_document(tokenizer, replace_fields(transition, tactic=tactic), room) for tactic in transition.failed
-    )
-    return tuple(
-        replace(each, remaining_steps=None, characters=0, failed=True)
-        for each in documents
-        if each is not None and each.tokens[each.prompt :] != own.tokens[own.prompt :]
-    )
 
 
 def with_state_after(document: Document, tokenizer: Tokenizer, state: str, limit: int) -> Document:

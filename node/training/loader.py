@@ -85,14 +85,6 @@ class PackedBatch:
     """(A,) int64: flattened positions whose next token belongs to a state after a tactic."""
     after_targets: Tensor
     """(A,) int64: those next tokens."""
-    failed_at: Tensor
-    """(F,) int64: flattened positions whose next token belongs to a failed tactic."""
-    failed_targets: Tensor
-    """(F,) int64: those next tokens."""
-    failed_owner: Tensor
-    """(F,) int64: the number of the failed tactic of each of these tokens, from 0."""
-    failed: int
-    """Number of failed tactics."""
     owner: Tensor
     """(N,) int64: the document of each predicted token."""
     weights: Tensor | None
@@ -134,10 +126,6 @@ def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
     owner: list[int] = []
     after_at: list[int] = []
     after_targets: list[int] = []
-    failed_at: list[int] = []
-    failed_targets: list[int] = []
-    failed_owner: list[int] = []
-    failed = 0
     value_at: list[int] = []
     steps: list[float] = []
     valued: list[int] = []
@@ -151,13 +139,6 @@ def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
             flat += document.tokens
             marks += [count] * size
             end = document.prompt + document.predicted
-            if document.failed:
-                failed_at += range(start + document.prompt - 1, start + end - 1)
-                failed_targets += document.tokens[document.prompt : end]
-                failed_owner += [failed] * document.predicted
-                failed += 1
-                count += 1
-                continue
             policy_at += range(start + document.prompt - 1, start + end - 1)
             targets += document.tokens[document.prompt : end]
             owner += [count] * document.predicted
@@ -185,10 +166,6 @@ def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
         weight=math.fsum(weights),
         after_at=torch.tensor(after_at, dtype=torch.int64),
         after_targets=torch.tensor(after_targets, dtype=torch.int64),
-        failed_at=torch.tensor(failed_at, dtype=torch.int64),
-        failed_targets=torch.tensor(failed_targets, dtype=torch.int64),
-        failed_owner=torch.tensor(failed_owner, dtype=torch.int64),
-        failed=failed,
         value_at=torch.tensor(value_at, dtype=torch.int64),
         remaining_steps=torch.tensor(steps, dtype=torch.float32),
         valued=torch.tensor(valued, dtype=torch.int64),

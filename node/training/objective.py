@@ -1,12 +1,4 @@
-"""The loss of a packed batch, computed at predicted positions only, and the sums that all reported figures come from.
-
-Failed tactics have an unlikelihood loss, -log(1 - p(tactic | state)). Welleck et al. (arXiv 1908.04319) lower the
-probability of single unwanted tokens. Here the unwanted thing is a whole tactic, so p is the product of its tokens'
-probabilities, its end included. A token of a failed tactic is often the right one, for example the first word of
-`exact h` where `exact g` is the proof. The gradient with respect to log p is p / (1 - p), the same for all tokens of
-the tactic. It is computed first, and then enters `linear_cross_entropy` as the negative weight of these tokens. So the
-logits of all tokens never exist at once.
-"""
+"""The loss of a packed batch, computed at predicted positions only, and the sums for all reported figures."""
 
 from __future__ import annotations
 
@@ -132,9 +124,6 @@ SUMS = (
     "tactic_right",
     "after_nats",
     "after_tokens",
-    "failed_nats",
-    "failed_probability",
-    "failed",
 )
 """The sums of a batch. After them come (samples, confidence, right) of each calibration bin."""
 
@@ -205,19 +194,7 @@ class Objective(nn.Module):
         value = value_loss(logits, batch.remaining_steps, self.settings.value_targets)
         # A stage without values still gives the head's weights a gradient (of zero), which the ranks wait for.
         loss = loss + self.settings.value_weight * value / max(1.0, totals.values)
-        refused = torch.zeros(0, device=states.device)
-        if batch.failed:
-            hidden = states.index_select(0, batch.failed_at)
-            penalty, refused = unlikelihood_loss(
-                hidden.to(_dtype(hidden)),
-                matrix,
-                batch.failed_targets,
-                batch.failed_owner,
-                batch.failed,
-                self.model.config.softcap,
-            )
-            loss = loss + self.settings.unlikelihood * penalty / totals.tokens
-        return loss, sums(batch, nats[:tokens], right[:tokens], logits, value, after=nats[tokens:], failed=refused)
+        return loss, sums(batch, nats[:tokens], right[:tokens], logits, value, after=nats[tokens:])
 
 
 @torch.no_grad()
@@ -240,11 +217,8 @@ def _dtype(states: Tensor) -> torch.dtype:
 
 
 @torch.no_grad()
-def sums(
-    batch: PackedBatch, nats: Tensor, right: Tensor, logits: Tensor, value: Tensor, *, after: Tensor, failed: Tensor
-) -> Tensor:
-    """SUMS and calibration of a batch, float64 on its device. `nats`, `right` (N,) and `after` (A,) by token, `failed`
-    (K,) the log-probabilities of the failed tactics."""
+def sums(batch: PackedBatch, nats: Tensor, right: Tensor, logits: Tensor, value: Tensor, *, after: Tensor) -> Tensor:
+    """SUMS and calibration of a batch, float64 on its device. `nats`, `right` (N,) and `after` (A,) by token."""
     device = nats.device
     # 1. Wrong tokens of each document, and which token begins one: tactics are right as a whole or not at all.
     wrong = torch.zeros(batch.count, device=device).index_add_(0, batch.owner, (~right).float())
@@ -270,9 +244,6 @@ def sums(
         ((wrong == 0) & of_tactic).sum(),
         after.double().sum(),
         after.numel(),
-        unlikelihood(-failed.double()).sum(),
-        failed.double().exp().sum(),
-        failed.numel(),
     ]
     # 4. In float64, because float32 cannot count single tokens beyond 2**24. One tensor, so that ranks add theirs in
     # one go.
@@ -295,8 +266,7 @@ def report(total: Tensor, settings: LossSettings) -> dict[str, float]:
     loss, policy_loss (nats a token), bits_per_byte (of predicted text), token_accuracy; where there are values, also
     value_loss (nats), value_error (mean |V - target|, steps), value_bias (predicted minus actual steps), first_token
     and tactic_accuracy (all its tokens right, greedily), value_calibration (expected calibration error of the likeliest
-    bin, arXiv 1706.04599, equation 3); where there are states after tactics, after_loss (nats a token); where there are
-    failed tactics, unlikelihood_loss (nats a tactic) and failed_probability (mean probability of a tactic).
+    bin, arXiv 1706.04599, equation 3); where there are states after tactics, after_loss (nats a token).
     """
     found = dict(zip(SUMS, total.tolist(), strict=False))
     # 1. The policy. Nothing measured yet: 0, not a division by it.
@@ -319,51 +289,8 @@ def report(total: Tensor, settings: LossSettings) -> dict[str, float]:
         # Each bin has its number, its confidence and its hits: the error is weighted by the number.
         bins = total[len(SUMS) :].reshape(CALIBRATION_BINS, 3)
         result["value_calibration"] = float((bins[:, 1] - bins[:, 2]).abs().sum()) / values
-    # 3. The additional losses, with the weights that the training gives them.
+    # 3. The additional loss, with the weight that the training gives it.
     if found["after_tokens"]:
         result["after_loss"] = found["after_nats"] / found["after_tokens"]
         result["loss"] += settings.after_weight * result["after_loss"]
-    if found["failed"]:
-        result["unlikelihood_loss"] = found["failed_nats"] / found["failed"]
-        result["failed_probability"] = found["failed_probability"] / found["failed"]
-        # Divided by the tokens of the policy, as the training divides it.
-        result["loss"] += settings.unlikelihood * found["failed_nats"] / tokens
     return result
-
-
-# --- unlikelihood of failed tactics -----------------------------------------------------------------------------------
-
-MOST_PULL = 10.0
-"""Largest gradient with respect to log p, reached at p = 0.91. Without a limit, one failed tactic that the network is
-sure of would determine the whole step."""
-
-LEAST_NATS = math.log1p(1.0 / MOST_PULL)
-"""-log p at that probability."""
-
-
-def unlikelihood(nats: Tensor) -> Tensor:
-    """-log(1 - p) for -log p = `nats`, of the same shape, limited as in `unlikelihood_loss`. Of the two usual forms,
-    the one that is exact for this p (Mächler, "Accurately computing log(1 - exp(-|a|))", 2012)."""
-    nats = nats.clamp_min(LEAST_NATS)
-    likely = -torch.log(-torch.expm1(-nats))
-    return torch.where(nats < math.log(2), likely, -torch.log1p(-torch.exp(-nats)))
-
-
-def unlikelihood_loss(
-    states: Tensor, matrix: Tensor, targets: Tensor, owner: Tensor, count: int, softcap: float
-) -> tuple[Tensor, Tensor]:
-    """Σ -log(1 - p) over `count` failed tactics, in nats, and their log-probabilities (count,) without gradients.
-
-    `states` (F, width) are the states before the tokens `targets` (F,), and `owner` (F,) is the number of each token's
-    tactic. Above p = 0.91 the value is the one at 0.91, and the gradient is that of this point (`MOST_PULL`).
-    """
-    with torch.no_grad():
-        _, nats, _ = linear_cross_entropy(
-            states, matrix, targets, torch.zeros_like(targets, dtype=torch.float32), softcap
-        )
-        total = torch.zeros(count, device=states.device).index_add_(0, owner, nats.float())
-        limited = total.clamp_min(LEAST_NATS)
-        pull = 1 / torch.expm1(limited)  # p / (1 - p)
-        value = unlikelihood(total).sum()
-    surrogate, _, _ = linear_cross_entropy(states, matrix, targets, -pull[owner], softcap)
-    return surrogate + (value - surrogate.detach()), -total

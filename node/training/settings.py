@@ -23,9 +23,6 @@ class LossSettings:
     """The value's targets."""
     after_weight: float = 0.0
     """Weight of predicting the state after the tactic, if documents contain it."""
-    unlikelihood: float = 0.0
-    """Weight of the unlikelihood loss, if there are failed tactics. A failed tactic counts as much as a whole tactic of
-    the policy loss does, times this weight."""
 
 
 @dataclass

@@ -1,4 +1,5 @@
 import dataclasses
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from common import config
 from common.config import ConfigError, dump, load, load_node, resolve
 from common.limits import Duration, Positive
 from common.settings import BusSettings
+from node.learner.settings import LearnerSettings
 from node.mesh.roles import ROLES
 
 
@@ -128,6 +130,23 @@ def test_errors_say_file_section_and_key(tmp_path: Path, text: str, message: str
         load(ExampleSettings, file, "prover")
     with pytest.raises(ConfigError, match=r"nothing\.toml: cannot be read: No such file"):
         load_node(tmp_path / "nothing.toml")
+
+
+@pytest.mark.parametrize(
+    ("settings", "section", "off", "on"),
+    [
+        (LearnerSettings, "learner", "trainer.unlikelihood = 0.0", "trainer.unlikelihood = 0.5"),
+    ],
+)
+def test_files_of_earlier_runs_are_read_unless_they_use_what_was_taken_out(
+    tmp_path: Path, settings: type, section: str, off: str, on: str
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"[{section}]\n{off}\n")
+    assert load(settings, file, section) == settings()
+    file.write_text(f"[{section}]\n{on}\n")
+    with pytest.raises(ConfigError, match=rf"\[{section}\] {re.escape(on)}: .* any more.*: delete this line"):
+        load(settings, file, section)
 
 
 @pytest.mark.parametrize(

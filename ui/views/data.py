@@ -129,7 +129,7 @@ def replay_row(run: Run, query: RowQuery) -> dict[str, Any]:
     row = Row(query.number, Source.SUPERVISED) if query.supervised else buffer.row(query.number)
     (read,) = read_transitions(file_of(folder, row.source), [row.number])
     told: dict[str, Any] = _told(row, buffer.uses(), _step(run))
-    told |= {"state": cut(read.state), "tactic": cut(read.tactic), "failed": [cut(each) for each in read.failed[:20]]}
+    told |= {"state": cut(read.state), "tactic": cut(read.tactic)}
     try:
         how = _reading(folder)
     except UserError as error:

@@ -359,10 +359,8 @@ def _kept(rows: Sequence[KeptRow]) -> Table:
 
 
 def _tactics(tactics: Sequence[TacticRecord]) -> Table:
-    table = Table(("tactic", "uses", "theorems", "failed", "most frequent"), title="tactics of verified proofs")
-    return table.fill(
-        (each.head, str(each.uses), str(each.theorems), str(each.failed), _cut(each.example)) for each in tactics
-    )
+    table = Table(("tactic", "uses", "theorems", "most frequent"), title="tactics of verified proofs")
+    return table.fill((each.head, str(each.uses), str(each.theorems), _cut(each.example)) for each in tactics)
 
 
 def _shown(value: float | str | None) -> str:

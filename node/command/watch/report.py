@@ -283,10 +283,8 @@ def _steps(proof: RunProof) -> int:
 
 
 def _tactics(tactics: Sequence[TacticRecord]) -> Table:
-    columns = ("tactic", right("uses"), right("theorems"), right("failed"), "most frequent")
-    return Table(columns).fill(
-        (each.head, each.uses, each.theorems, each.failed, _cut(each.example)) for each in tactics
-    )
+    columns = ("tactic", right("uses"), right("theorems"), "most frequent")
+    return Table(columns).fill((each.head, each.uses, each.theorems, _cut(each.example)) for each in tactics)
 
 
 def _slowest(attempts: Sequence[Any]) -> Table:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from common.protocol.attempts import MOST_FAILED, Method, Purpose, Transition
+from common.protocol.attempts import Method, Purpose, Transition
 from common.records.rows import Standing
 from common.settings import Sampling
 from node.learner.algorithms import ALGORITHMS
@@ -54,8 +54,6 @@ class Asked:
     samples: int
     """K: tactics sampled per expansion."""
     explore: int = 0
-    failed: int = 0
-    """Most failed tactics that the result lists for each step of a proof."""
     inner: int = 0
     """Most proofs of inner states that a result without a proof lists."""
     off_proof: int = 0
@@ -96,10 +94,6 @@ class Algorithm(ABC):
     @abstractmethod
     def loss(self) -> LossSettings:
         """The weights of the losses. They are the same for the whole run."""
-
-    def failed(self, purpose: Purpose) -> int:
-        """Most failed tactics to ask for: those of training attempts are used by the unlikelihood loss alone."""
-        return MOST_FAILED if purpose is not Purpose.EVAL and self.loss().unlikelihood else 0
 
     def beyond_proofs(self, purpose: Purpose) -> tuple[int, int]:
         """Most proofs of inner states, and most states off the proof, to ask for: evaluations do not train."""

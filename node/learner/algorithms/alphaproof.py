@@ -38,13 +38,12 @@ class AlphaProof(Algorithm):
         """Tree search. `[learner] method = "random"` takes random open states in its place, to measure what it does."""
         method = Method.RANDOM if self.settings.method == "random" else Method.MCTS
         beyond = self.beyond_proofs(purpose)
-        return Asked(method, self.settings.samples, explore, self.failed(purpose), *beyond)
+        return Asked(method, self.settings.samples, explore, *beyond)
 
     def examples(self, found: Found) -> Sequence[float]:
         """Every step of every proof, of disproofs, too."""
         return [1.0] * len(found.transitions)
 
     def loss(self) -> LossSettings:
-        """Policy and value, and the unlikelihood of failed tactics if it is on."""
-        trainer = self.settings.trainer
-        return LossSettings(value_weight=trainer.value_weight, unlikelihood=trainer.unlikelihood)
+        """Policy and value."""
+        return LossSettings(value_weight=self.settings.trainer.value_weight)

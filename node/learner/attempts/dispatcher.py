@@ -198,7 +198,6 @@ class Dispatcher:
             samples=asked.samples,
             explore=asked.explore,
             method=asked.method,
-            failed=asked.failed,
             inner=asked.inner,
             off_proof=asked.off_proof,
             sampling=asked.sampling,

@@ -34,10 +34,7 @@ from node.learner.trainer.messages import by_file
 TRAINED = "trained"
 """Key of a note in the run database: the training time so far, so that a restarted learner keeps to its budgets."""
 
-POINTS = (
-    *("loss", "policy_loss", "value_loss", "unlikelihood_loss", "failed_probability"),
-    *("held_out", "held_out_best"),
-)
+POINTS = ("loss", "policy_loss", "value_loss", "held_out", "held_out_best")
 """Training metrics that become points of curves."""
 
 

@@ -17,7 +17,6 @@ from common.output.command import UserError
 from common.protocol.attempts import AttemptOutcome, Purpose, Transition
 from common.records.readers import DATABASE, ReplayRow, reading, replay_numbers, replay_rows
 from common.records.rows import Example
-from common.records.transitions import transition
 from node.learner.replay.replay import USES, Replay, read_uses
 from node.learner.settings import LearnerSettings
 from node.model.checkpoint_folders import CheckpointError, load_reading, newest
@@ -102,9 +101,7 @@ class Buffer:
 
     def _add(self, row: ReplayRow) -> None:
         if row.number > 0:
-            example = Example(
-                row.number, transition(row.state, row.tactic, row.remaining_steps, row.failed), row.weight
-            )
+            example = Example(row.number, Transition(row.state, row.tactic, row.remaining_steps), row.weight)
             self._replay.add((example,))
         else:
             self._replay.add_off_proof(((-row.number, row.state, row.remaining_steps),))
@@ -199,7 +196,7 @@ def encoded(read: Transition, how: Reading, unsolved: int) -> dict[str, Any]:
         read = msgspec.structs.replace(read, remaining_steps=unsolved)
     document = transition_document(how.tokenizer, read, how.room)
     told: dict[str, Any] = {"state": read.state, "tactic": read.tactic, "remaining_steps": read.remaining_steps}
-    told |= {"failed": list(read.failed), "left_out": document is None}
+    told["left_out"] = document is None
     if document is not None:
         parts = {"input": document.tokens[: document.prompt], "target": document.tokens[document.prompt :]}
         for name, tokens in parts.items():

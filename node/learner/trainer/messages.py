@@ -39,7 +39,6 @@ class StartConfig(msgspec.Struct, frozen=True):
     rate: float
     warmup: int
     loss: LossSettings = LossSettings()
-    """Without a weight of the unlikelihood loss, batches contain no failed tactics."""
     average_steps: float = 0.0
     """Steps of the moving average of the weights that is published; 0: publish the latest weights."""
     unsolved_steps: int = 16

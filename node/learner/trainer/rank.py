@@ -137,8 +137,7 @@ def _read(worker: RankWorker, command: RankCommand) -> Work:
     from common.records.readers import UnreadableRecords
 
     try:
-        failed = worker.read_failed(command.picks) if command.op == "step" else []
-        return command, worker.read(command.picks) + failed, ""
+        return command, worker.read(command.picks), ""
     except (UnreadableRecords, OSError) as error:
         return command, [], str(error)
 

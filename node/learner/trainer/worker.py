@@ -7,7 +7,6 @@ This module does not use pipes, the broker or clocks.
 from __future__ import annotations
 
 import math
-import random
 import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +16,6 @@ import cachetools
 import msgspec
 
 from common.records.transitions import TransitionReader
-from common.seeds import derive_seed
 from node.data.errors import NotFinite
 from node.learner.trainer.messages import Picks, StartConfig
 from node.model import checkpoint, weights
@@ -25,7 +23,7 @@ from node.model.checkpoint import Checkpoint
 from node.model.checkpoint_folders import proofs_note
 from node.model.config import ModelConfig
 from node.model.optimizer import OptimizerSettings
-from node.training.documents import Document, Room, failed_documents, transition_document
+from node.training.documents import Document, Room, transition_document
 from node.training.loader import PackedBatch, batches, first_fit_decreasing
 from node.training.trainer import RankDevice, StepSettings, Trainer, WeightAverage, put, weights_of
 
@@ -65,7 +63,6 @@ class RankWorker:
         self._readers: dict[str, TransitionReader] = {}
         self.left_out: set[tuple[str, int]] = set()
         """Transitions that were asked for so far and left out, because their tactic is too long (first rank only)."""
-        self._failed: cachetools.LRUCache[tuple[str, int], tuple[Document, ...]] = cachetools.LRUCache(CACHED_DOCUMENTS)
         self._documents: cachetools.LRUCache[tuple[str, int], Document] = cachetools.LRUCache(CACHED_DOCUMENTS)
 
     @property
@@ -86,22 +83,6 @@ class RankWorker:
         return [
             None if (file, number) in self.left_out else next(left) for file, numbers in picks for number in numbers
         ]
-
-    def read_failed(self, picks: Picks) -> list[Document]:
-        """One failed tactic of each picked transition that has any (first rank only), drawn by the number of the step.
-        Empty without a weight of the unlikelihood loss. Raises UnreadableRecords."""
-        if not self.trainer.settings.loss.unlikelihood:
-            return []
-        several = [self._failed_of(file, number) for file, numbers in picks for number in numbers]
-        draw = random.Random(derive_seed("failed tactics", self.step_number))
-        return [draw.choice(documents) for documents in several if documents]
-
-    def _failed_of(self, file: str, number: int) -> tuple[Document, ...]:
-        documents = self._failed.get((file, number))
-        if documents is None:
-            documents = failed_documents(self.tokenizer, self._reader(file).read(number), self._room)
-            self._failed[file, number] = documents
-        return documents
 
     def _reader(self, file: str) -> TransitionReader:
         if file not in self._readers:

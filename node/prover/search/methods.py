@@ -64,8 +64,8 @@ class ProofSearch(Protocol):
     def abandon(self, leaf: Leaf) -> None:
         """Cancel a simulation in flight. The tree is as before its selection."""
 
-    def proof(self, failed: int = 0) -> ProofTree:
-        """The shortest known proof, with at most `failed` failed tactics for each step. Raises NotSolved."""
+    def proof(self) -> ProofTree:
+        """The shortest known proof. Raises NotSolved."""
 
     def reject(self, proof: ProofTree) -> None:
         """Drop a proof that final verification refused, and go on. Raises ValueError for a proof of another search."""

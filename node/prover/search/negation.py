@@ -253,9 +253,9 @@ class NegatingSearch:
         self._side.add_up((self._side, self._open.search.statistics))
         self._open = None
 
-    def proof(self, failed: int = 0) -> ProofTree:
+    def proof(self) -> ProofTree:
         """The shortest known proof. Raises NotSolved."""
-        return self.search.proof(failed)
+        return self.search.proof()
 
     def reject(self, proof: ProofTree) -> None:
         """Drop a refused proof. Raises ValueError for a proof of another search."""

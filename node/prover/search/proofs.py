@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from common.lean import ProofTree
-from common.proofs import bounded
 from node.lean.text.canonical import hypothesis_names
 from node.lean.text.lexing import locals_of, renamed
 from node.prover.search.tree import Action, LeadsBack, StateNode, Tree, ancestors, bury, settle, take_place
@@ -32,10 +31,8 @@ class Place(NamedTuple):
     names: Names = ()
 
 
-def extract(root: StateNode, failed: int = 0) -> ProofTree:
+def extract(root: StateNode) -> ProofTree:
     """The shortest known proof of a state: shortest in tactics on the longest branch. Raises NotSolved.
-
-    `failed`: most failed tactics that each step lists.
 
     Uses no recursion, so any depth is fine. A merged state gets a proof at each place where it occurs.
     """
@@ -56,9 +53,7 @@ def extract(root: StateNode, failed: int = 0) -> ProofTree:
         todo.pop()
         children = tuple(proofs[child] for child in below)
         source = node.sources.get(action.tactic, "")
-        # Failed tactics have the names of the node, so a place with other names lists none.
-        refused = failed_at(node, failed) if failed and not place.names else ()
-        proofs[place] = ProofTree(tactic, action.layout, children, state_at(place), source, refused)
+        proofs[place] = ProofTree(tactic, action.layout, children, state_at(place), source)
     return proofs[start]
 
 
@@ -82,13 +77,6 @@ def inner_proofs(tree: Tree, most: int) -> tuple[ProofTree, ...]:
     ]
     solved.sort(key=lambda node: (-(node.steps or 0), node.index))
     return tuple(extract(node) for node in solved[:most])
-
-
-def failed_at(node: StateNode, most: int) -> tuple[str, ...]:
-    """At most `most` of the network's tactics that failed at a state, by decreasing prior mass: the unlikelihood loss
-    of a tactic grows with its probability."""
-    masses = node.failed or {}
-    return bounded(sorted(masses, key=lambda tactic: -masses[tactic]), most)
 
 
 def state_at(place: Place) -> str:

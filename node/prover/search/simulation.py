@@ -29,7 +29,7 @@ from node.prover.search.parameters import SearchParameters
 from node.prover.search.tree import Action, StateNode, Tree, Walk, add_mass, bury
 
 # Python 3.11 looks up an enum's member with a function call, and `expand` needs these for every tactic.
-LOST, GOALS, PROVED, ERROR = OutcomeKind.LOST, OutcomeKind.GOALS, OutcomeKind.PROVED, OutcomeKind.ERROR
+LOST, GOALS, PROVED = OutcomeKind.LOST, OutcomeKind.GOALS, OutcomeKind.PROVED
 
 NO_TACTICS: frozenset[str] = frozenset()
 
@@ -203,9 +203,9 @@ class TreeSearch(ABC):
         """Cancel a simulation in flight. The tree is as before its selection."""
         leave(self._walks.pop(leaf.node))
 
-    def proof(self, failed: int = 0) -> ProofTree:
-        """The shortest known proof, with at most `failed` failed tactics for each step. Raises NotSolved."""
-        return proofs.extract(self.tree.root, failed)
+    def proof(self) -> ProofTree:
+        """The shortest known proof. Raises NotSolved."""
+        return proofs.extract(self.tree.root)
 
     def reject(self, proof: ProofTree) -> None:
         """Drop a proof that final verification refused, so that it is never returned again. The search goes on.
@@ -416,8 +416,6 @@ def expand(
             tried_action = leaf.tried[tactic]
             if tried_action is not None:
                 add_mass(tried_action, mass)
-            elif leaf.failed and tactic in leaf.failed:
-                leaf.failed[tactic] += mass
             continue
         outcome = outcomes[tactic]
         kind = outcome.kind
@@ -435,11 +433,6 @@ def expand(
                 statistics.solved_at_tactics = statistics.tactics_tried
         else:
             statistics.tactics_failed += counts
-            # Tactics of the fixed list, also those of exploration, have no log-probability.
-            if kind is ERROR and proposal.log_probability is not None:
-                if leaf.failed is None:
-                    leaf.failed = {}
-                leaf.failed[tactic] = mass
         leaf.tried[tactic] = action
         if proposal.source:
             leaf.sources[tactic] = proposal.source

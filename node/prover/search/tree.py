@@ -176,8 +176,6 @@ class StateNode:
     """Every tactic that was tried here. None: it failed, is useless or forbidden."""
     sources: dict[str, str] = field(default_factory=dict)
     """For mixtures: the parts of the policy that first proposed each tactic."""
-    failed: dict[str, float] | None = None
-    """The network's tactics that Lean refused with an error, with their prior masses; None: none so far."""
     mass: float = 0.0
     """Sum of the actions' prior masses."""
     live: int = 0

@@ -124,10 +124,9 @@ class TurnSearch:
     def abandon(self, leaf: Leaf) -> None:
         self.searches[leaf.turn].abandon(leaf)
 
-    def proof(self, failed: int = 0) -> ProofTree:
-        """The shortest known proof of the first search that has one, with at most `failed` failed tactics for each
-        step. Raises NotSolved."""
-        return (self._solved or self.searches[0]).proof(failed)
+    def proof(self) -> ProofTree:
+        """The shortest known proof of the first search that has one. Raises NotSolved."""
+        return (self._solved or self.searches[0]).proof()
 
     def reject(self, proof: ProofTree) -> None:
         """Drop a refused proof. Raises ValueError if no search has found it."""

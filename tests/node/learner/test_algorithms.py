@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from common.bus import Bus
-from common.protocol.attempts import MOST_FAILED, Method, Purpose
+from common.protocol.attempts import Method, Purpose
 from common.records.rows import Standing
 from common.records.store import Store
 from common.settings import Sampling
@@ -19,7 +19,6 @@ from node.learner.algorithms.hard_proofs import HardProofs, weight
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
 from node.learner.run import Run
 from node.learner.settings import LearnerSettings
-from node.training.settings import LossSettings
 from tests.node.learner.builders import planned, transition
 from tests.node.learner.works import claim, dispatching, judged, taken
 
@@ -66,18 +65,6 @@ def test_all_algorithms_choose_as_their_settings_say_and_restarts_choose_the_sam
         found = [choice for choice in choices if choice is not None]
         assert 0.2 < sum(choice.disproof for choice in found) / 400 < 0.4
         assert 0.3 < sum(choice.explore > 0 for choice in found) / 400 < 0.5
-
-
-def test_failed_tactics_are_asked_for_if_the_loss_uses_them() -> None:
-    settings = LearnerSettings()
-    algorithm = named(settings)
-    assert algorithm.loss() == LossSettings(value_weight=0.001, unlikelihood=0.0)
-    settings.trainer.unlikelihood = 0.5
-    assert [algorithm.attempt(purpose, 0).failed for purpose in (Purpose.TRAIN, Purpose.DISPROVE, Purpose.EVAL)] == [
-        MOST_FAILED,
-        MOST_FAILED,
-        0,
-    ]
 
 
 def test_proofs_after_failures_weigh_more_and_repeated_ones_less() -> None:

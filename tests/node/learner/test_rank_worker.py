@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,6 @@ from node.model.config import ModelConfig
 from node.model.tokenizer import PAD
 from node.training.documents import Document, Room, transition_document
 from node.training.loader import PackedBatch
-from node.training.settings import LossSettings
 from node.training.trainer import RankDevice, share_cores, started, weights_of
 from tests.node.model.tiny import role_tokenizer, tiny_model
 
@@ -83,13 +81,11 @@ def test_what_a_network_has_learned_of_proofs_is_not_lost_in_reinforcement_learn
     assert read == {"version": "2", **({PROOFS_KEY: "yes"} if proofs else {})}
 
 
-def worker_of(folder: Path, device: RankDevice, average_steps: float = 0.0, unlikelihood: float = 0.0) -> RankWorker:
+def worker_of(folder: Path, device: RankDevice, average_steps: float = 0.0) -> RankWorker:
     marks = role_tokenizer()
     checkpoint.save(folder / "step-000001", tiny_model(vocab_size=marks.vocab_size), marks, step=1)
-    start = StartConfig(
-        str(folder / "step-000001"), False, 1024, 0.01, 0.01, 1, LossSettings(unlikelihood=unlikelihood), average_steps
-    )
-    return RankWorker(start, device)
+    config = StartConfig(str(folder / "step-000001"), False, 1024, 0.01, 0.01, 1, average_steps=average_steps)
+    return RankWorker(config, device)
 
 
 def tactics(worker: RankWorker) -> list[Document]:
@@ -115,12 +111,12 @@ def test_log_probabilities_come_in_the_order_of_the_transitions_and_add_up_to_th
 
 def test_transitions_whose_tactic_is_too_long_are_left_out_and_counted(tmp_path: Path) -> None:
     long = "exact " + "]" * 90
-    rows = [Transition("⊢ q", long, 1, ("simp",)), Transition("⊢ p", "exact h", 1, (long, "simp"))]
+    rows = [Transition("⊢ q", long, 1), Transition("⊢ p", "exact h", 1)]
     picks = by_file(transitions.write(tmp_path / "transitions.sqlite", rows))
     with started(ComputeConfig(device="cpu", bf16="off", threads=1)) as device:
-        worker = worker_of(tmp_path, device, unlikelihood=1.0)
-        (document,), failed = worker.read(picks), worker.read_failed(picks)
-        assert document == transition_document(worker.tokenizer, rows[1], Room(160)) and len(failed) == 1
+        worker = worker_of(tmp_path, device)
+        (document,) = worker.read(picks)
+        assert document == transition_document(worker.tokenizer, rows[1], Room(160))
         answer = carry_out(worker, RankCommand("log-probabilities", 1, picks), worker.read(picks), "")
         assert answer.values == [None, worker.log_probabilities([document])[0]] and answer.left_out == 1
         # A batch of nothing else counts as a step, so that nobody waits for it, and changes nothing.
@@ -152,32 +148,6 @@ def test_restored_weights_act_and_are_what_training_goes_on_with(tmp_path: Path)
         assert worker.log_probabilities(several) == pytest.approx(before, abs=1e-5)
         metrics = worker.evaluate(several)
         assert -sum(before) == pytest.approx(metrics["policy_loss"] * metrics["tokens"], rel=1e-4)
-
-
-def test_training_makes_failed_tactics_unlikely(tmp_path: Path) -> None:
-    state = "h : p\n⊢ q ∧ p"
-    rows = [Transition(state, "exact h.1", 1, ("exact h.2",)), Transition("⊢ True", "trivial", 1)]
-    picks = by_file(transitions.write(tmp_path / "transitions.sqlite", rows))
-    logs: dict[float, float] = {}
-    with started(ComputeConfig(device="cpu", bf16="off", threads=1)) as device:
-        for weight in (0.0, 4.0):
-            worker = worker_of(tmp_path, device, unlikelihood=weight)
-            likely = transition_document(worker.tokenizer, Transition(state, "exact h.2", 1), Room(128))
-            for _ in range(12):  # the failed tactic is what the network proposes
-                worker.step([likely, *worker.read(picks)], 1.0)
-            begin = worker.log_probabilities([likely])[0]
-            assert begin > -2
-            failed = worker.read_failed(picks)
-            assert [each.failed for each in failed] == [True] * (weight > 0)
-            first = last = worker.step(worker.read(picks) + failed, 0.1)
-            for _ in range(11):
-                last = worker.step(worker.read(picks) + worker.read_failed(picks), 0.1)
-            logs[weight] = worker.log_probabilities([likely])[0] - begin
-            if weight:
-                assert first["failed_probability"] == pytest.approx(math.exp(begin), rel=1e-3)
-                assert last["failed_probability"] < first["failed_probability"] / 2
-    # The loss on the proof's tactic alone lowers the failed one too, because both are tactics of the same state.
-    assert logs[4.0] < logs[0.0] - 0.3 < -0.3
 
 
 def test_a_rank_computes_with_as_many_threads_as_it_is_told_or_with_its_share_of_the_cores(

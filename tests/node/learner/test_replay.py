@@ -107,10 +107,10 @@ def test_recorded_transitions_are_read_by_their_numbers_while_others_are_recorde
     store.close()
 
 
-def test_transitions_of_a_bank_are_written_anew_and_read_with_their_failed_tactics(tmp_path: Path) -> None:
+def test_transitions_of_a_bank_are_written_anew_and_read(tmp_path: Path) -> None:
     path = tmp_path / "supervised.sqlite"
     transitions.write(path, [Transition("⊢ old", "rfl", 1)] * 3)
-    content = [Transition("⊢ p", "rfl", 2), Transition("⊢ q", "rfl", 1, ("simp", "omega"))]
+    content = [Transition("⊢ p", "rfl", 2), Transition("⊢ q", "rfl", 1)]
     refs = transitions.write(path, content)
     reader = TransitionReader(path)
     assert [reader.read(number) for _, number in refs] == content

@@ -6,7 +6,6 @@ import pytest
 
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree
 from common.proofs import transitions_of
-from common.protocol.attempts import Transition
 from common.protocol.messages import SampledTactic
 from node.prover.agent import shape_of
 from node.prover.policies.policy import Proposal, merge_samples
@@ -96,29 +95,6 @@ def test_a_dead_end_ranks_below_every_untried_sibling_and_is_dead_after_two_roun
     assert expand(search, -5.0, {"b2": goals("B2")}) == "B"  # B has an action now, and its value counts again
     assert not root.actions[1].dead and expand(search, -5.0, {"b3": PROVED}) == "B2"
     assert search.solved
-
-
-def test_a_proof_lists_the_failed_tactics_of_the_network_alone() -> None:
-    search = Search("root")
-    timeout = Outcome(OutcomeKind.TIMEOUT)
-    outcomes = {
-        "wrong": ERROR,
-        "useless": goals("root"),
-        "slow": timeout,
-        "listed": ERROR,
-        "worse": ERROR,
-        "step": goals("A"),
-    }
-    sampled = [Proposal(tactic, 1.0 + (tactic == "worse"), -1.0) for tactic in outcomes if tactic != "listed"]
-    request = search.select()
-    assert request is not None
-    search.feed(request, [*sampled, Proposal("listed", 9.0)], -3.0, outcomes)
-    assert expand(search, -1.0, {"done": PROVED}) == "A"
-    assert search.statistics.tactics_failed == 4
-    assert (search.proof().failed, search.proof(1).failed) == ((), ("worse",))
-    first, second = transitions_of(search.proof(9))
-    assert first == Transition("root", "step", 2, ("worse", "wrong"))
-    assert second.failed == ()
 
 
 def test_a_root_without_legal_tactic_is_sampled_as_long_as_the_budget_lasts_and_asks_only_for_new_tactics() -> None:

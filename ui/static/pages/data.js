@@ -156,7 +156,7 @@ function showRow(data, context) {
     : data.left_out ? [empty("Left out of training: its tactic has too many tokens."), lean(data.state), lean(data.tactic)]
       : ["input", "target"].map((name) => [h("h3", null, name === "input" ? "Input" : "Target", h("span", { class: "quiet" }, ` ${count(data[name].count, "token")}, tokenizer of ${data.checkpoint}`)),
         data[name].count ? lean(data[name].text) : empty("No tactic: only the value learns from this state."), tokens(data[name])]);
-  return [facts(about), parts, data.failed.length ? h("details", null, h("summary", null, `${count(data.failed.length, "tactic")} of the model failed here`), data.failed.map((/** @type {string} */ each) => lean(each, 2000))) : null];
+  return [facts(about), parts];
 }
 
 /** Each token with its number. @param {{tokens: [number, string][], count: number}} part */
