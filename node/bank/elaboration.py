@@ -19,8 +19,9 @@ from common.files import cache_directory
 from common.lean import Place, Theorem
 from common.machine import read_machine
 from node.bank.bank import SourceRecord
-from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
+from node.lean.process.fresh import FinishedProcess, Limits, OutOfLimits, run_fresh
 from node.lean.text.statement import import_lines, statement_lines
+from node.lean.toolchain.advice import HEADER_REFUSED, damaged_module, with_advice
 from node.lean.toolchain.lean_toolchain import LeanToolchain, library
 
 JOB_MB = 6000
@@ -53,7 +54,8 @@ async def elaboration_errors(
 ) -> dict[str, str]:
     """Lean's errors by the names of theorems that do not elaborate. Names must be unique.
 
-    Each statement runs once for each header and version of Lean. `folder` stores the results, by default `whitelists`.
+    A statement that elaborates runs once for each header and version of Lean. A refused one runs again each time,
+    because the project may have been mended. `folder` stores the results, by default `whitelists`.
     `begin` gets the number of statements to elaborate, `report` the number of those that are done.
     """
     whitelist = Whitelist.open(folder if folder is not None else whitelists(), toolchain)
@@ -112,7 +114,7 @@ def packages(toolchain: LeanToolchain) -> str:
 
 @dataclass
 class Whitelist:
-    """The known results, in an append-only file with one line for each statement."""
+    """The known results. Statements that elaborate have a line in an append-only file."""
 
     path: Path
     known: dict[str, Entry] = field(default_factory=dict)
@@ -129,16 +131,18 @@ class Whitelist:
                     entry = msgspec.json.decode(line, type=Entry)
                 except msgspec.DecodeError:
                     continue
-                whitelist.known[entry.key] = entry
+                if entry.ok:
+                    whitelist.known[entry.key] = entry
         return whitelist
 
-    def add(self, entries: Sequence[Entry], *, keep: bool = True) -> None:
-        """Add entries. `keep`: also write them to the file, at once."""
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Add entries. Those of statements that elaborate are also written to the file, at once."""
         self.known |= {entry.key: entry for entry in entries}
-        if not keep:
+        elaborating = [entry for entry in entries if entry.ok]
+        if not elaborating:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        text = b"\n".join([b"", *(msgspec.json.encode(entry) for entry in entries), b""])
+        text = b"\n".join([b"", *(msgspec.json.encode(entry) for entry in elaborating), b""])
         with self.path.open("ab") as file:  # the text starts with a line break, in case the last line is incomplete
             file.write(text)
 
@@ -162,26 +166,25 @@ class StatementElaborator:
 
         async def work() -> None:
             for batch in queue:
-                for part, errors, ended in await self._settled(batch):
+                for part, errors in await self._settled(batch):
                     entries = [
                         Entry(key(self.toolchain, theorem), error is None, error or "")
                         for theorem, error in zip(part, errors, strict=True)
                     ]
-                    # A timeout may be due to a slow machine, so it is not stored, and the next run tries again.
-                    whitelist.add(entries, keep=ended)
+                    whitelist.add(entries)
                     report(len(entries))
 
         async with asyncio.TaskGroup() as group:
             for _ in range(max(1, min(self.jobs, len(batches)))):
                 group.create_task(work())
 
-    async def _settled(self, batch: list[Theorem]) -> list[tuple[list[Theorem], list[str | None], bool]]:
-        """The batch in parts: the statements, the error of each (None: it elaborates), and whether Lean finished."""
+    async def _settled(self, batch: list[Theorem]) -> list[tuple[list[Theorem], list[str | None]]]:
+        """The batch in parts: the statements, and the error of each (None: it elaborates)."""
         try:
-            return [(batch, await self._elaborated(batch), True)]
+            return [(batch, await self._elaborated(batch))]
         except OutOfLimits as error:
             if len(batch) == 1:
-                return [(batch, [f"Lean did not finish it: {error}"], False)]
+                return [(batch, [await self._crash_at_header(batch[0]) or f"Lean did not finish it: {error}"])]
         half = len(batch) // 2
         return [*await self._settled(batch[:half]), *await self._settled(batch[half:])]
 
@@ -193,6 +196,20 @@ class StatementElaborator:
             options = list(OPTIONS)
         else:
             lines, owners = _document(self.toolchain.header(batch[0].header), batch)
+        return _errors((await self._finished(lines, options)).output, owners, len(batch))
+
+    async def _crash_at_header(self, theorem: Theorem) -> str:
+        """Why Lean does not get past the imports of a statement; empty if it does."""
+        header = self.toolchain.header(theorem.place.context.text if theorem.place is not None else theorem.header)
+        try:
+            await self._finished(header.split("\n")[: import_lines(header)], OPTIONS)
+        except OutOfLimits as error:
+            damage = await damaged_module(self.toolchain.module_folders)
+            return f"{HEADER_REFUSED}: {error}{damage}"
+        return ""
+
+    async def _finished(self, lines: Sequence[str], options: Sequence[str]) -> FinishedProcess:
+        """The process that elaborated a document. Raises OutOfLimits if it did not finish."""
         with tempfile.TemporaryDirectory(prefix="proofmesh-import-") as scratch:
             file = Path(scratch) / "Statements.lean"
             file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -205,7 +222,7 @@ class StatementElaborator:
             )
         if finished.code not in (0, 1):
             raise OutOfLimits(f"Lean ended with code {finished.code}: {finished.errors.strip()[-200:]}")
-        return _errors(finished.output, owners, len(batch))
+        return finished
 
 
 def _batches(theorems: Iterable[Theorem]) -> Iterator[list[Theorem]]:
@@ -256,7 +273,7 @@ def _errors(output: str, owners: Sequence[int], count: int) -> list[str | None]:
         if owners[place] == ABOVE:
             continue
         if owners[place] < 0:
-            return [f"its header: {text}"] * count
+            return [f"{HEADER_REFUSED}: {with_advice(text)}"] * count
         if errors[owners[place]] is None:
             errors[owners[place]] = text
     return errors

@@ -27,6 +27,7 @@ from common.seeds import derive_seed
 from node.eval.folder import AttemptRecord, EvaluationFolder, Plan, Standing, StatementRecord, standing
 from node.eval.venue import Venue
 from node.lean.text.script import proof_script
+from node.lean.toolchain.advice import HEADER_REFUSED
 from node.play.attempts import Attempts
 
 # --- one attempt at a time --------------------------------------------------------------------------------------------
@@ -280,10 +281,12 @@ Due = tuple[StatementRecord, int]
 
 
 def due(statements: Sequence[StatementRecord], attempts: Iterable[AttemptRecord], passes: int) -> list[Due]:
-    """The missing attempts, pass by pass, in the order of the statements. Undecided attempts are played again. A
-    statement that does not elaborate gets no further attempts."""
+    """The missing attempts, pass by pass, in the order of the statements. Undecided attempts are played again, and
+    those whose header Lean refused: somebody may have mended the project. A statement that does not elaborate gets no
+    further attempts."""
     latest = {(each.name, each.number): each for each in attempts}
-    refused = {each.name for each in latest.values() if each.standing is Standing.NOT_ELABORATED}
+    not_elaborated = [each for each in latest.values() if each.standing is Standing.NOT_ELABORATED]
+    refused = {each.name for each in not_elaborated if not each.reason.startswith(HEADER_REFUSED)}
     refused |= {each.name for each in statements if each.refused}
     return [
         (statement, number)

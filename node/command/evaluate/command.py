@@ -10,8 +10,8 @@ Every proof is verified by Lean's kernel. Each finished attempt is saved in a fo
 command resumes. Statements that this Lean refuses, and attempts that failed because of infrastructure, are counted
 separately, not as unsolved.
 
-Exit code: 0 the evaluation is finished (with any number of solved statements), 2 bad input, 3 infrastructure failed,
-130 interrupted.
+Exit code: 0 the evaluation is finished (with any number of solved statements), 2 bad input (also if no statement
+elaborates), 3 infrastructure failed, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ class _Call:
 
     async def evaluate(self, venue: Venue, benchmark: Benchmark) -> int:
         """Play the missing attempts, and write the results."""
-        from node.eval.folder import Evaluation, EvaluationFolder, read
+        from node.eval.folder import Evaluation, EvaluationFolder, Standing, read
         from node.eval.outputs import write_outputs
         from node.eval.statements import chosen
         from node.lean.text.allowed import rule_of
@@ -321,20 +321,25 @@ class _Call:
         if self.stopping.is_set():
             self.note(f"interrupted; {results.missing} attempts are missing: the same command plays them")
             return Exit.INTERRUPTED
+        if results.statements and not results.total.statements:
+            return Exit.UNAVAILABLE if results.standings[Standing.UNDECIDED] else Exit.UNUSABLE
         return Exit.DONE
 
     async def _elaborated(
         self, venue: Venue, benchmark: Benchmark, statements: Sequence[StatementRecord]
     ) -> list[StatementRecord]:
         """Elaborate all statements, and add Lean's error to those that it refuses. Statements of our own bank are known
-        to be accepted and are not elaborated; if one is refused, its attempt reports it."""
+        to be accepted and are not elaborated; if one is refused, its attempt reports it. A refused header says nothing
+        about a statement: its attempts are played again once Lean loads it."""
         from node.bank.benchmarks import POCKET
         from node.eval.statements import with_refusals
+        from node.lean.toolchain.advice import HEADER_REFUSED
 
         refused = {} if benchmark.spec.partition(":")[0] == POCKET else await venue.refusals(statements)
         if refused:
             self.note(describe_refusals(refused, len(statements), venue.lean))
-        return with_refusals(statements, refused)
+        its_own = {name: error for name, error in refused.items() if not error.startswith(HEADER_REFUSED)}
+        return with_refusals(statements, its_own)
 
     async def _play(self, venue: Venue, folder: EvaluationFolder, evaluation: Evaluation) -> None:
         """Play the missing attempts."""

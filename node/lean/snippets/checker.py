@@ -166,7 +166,7 @@ class SnippetChecker:
                 if problem := header_problem(elaborated.diagnostics):
                     raise BadHeader(problem)
             except (BadHeader, WorkerEnded, OSError) as error:
-                raise LeanProblem(explained(error, self._toolchain, limit)) from error
+                raise LeanProblem(await explained(error, self._toolchain, limit)) from error
 
     def limit(self, workers: int) -> None:
         """Check at most so many snippets in parallel, at least one. Call it before the first snippet."""

@@ -15,6 +15,7 @@ import msgspec
 
 from node.lean.process.child import ConfinedChild
 from node.lean.text.script import INDENT, proof_lines
+from node.lean.toolchain.advice import damaged_module, with_advice
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.infotree import Info, LeanSource, Position, Span, parse
 from node.lean.trace.records import TracedBlock, TracedFile, TracedStep, TracedTheorem, names
@@ -74,6 +75,8 @@ async def elaborate(
             code == 1 and not any(message.severity == "error" for message in elaborated.messages)
         ):
             problem = errors.read_text(encoding="utf-8", errors="replace").strip()[-ERROR_CHARACTERS:]
+            if code < 0:
+                problem = problem or await damaged_module(toolchain.module_folders)
             raise TraceFailed(f"Lean ended with code {code}{': ' + problem if problem else ''}")
         return elaborated
 
@@ -186,7 +189,7 @@ class Tracer:
         originals = declarations(source, elaborated.trees)
         if not originals and any(message.severity == "error" for message in elaborated.messages):
             error = next(message for message in elaborated.messages if message.severity == "error")
-            raise TraceFailed(f"line {error.line}: {error.data}")
+            raise TraceFailed(f"line {error.line}: {with_advice(error.data)}")
         errors = [wrong(each.theorem, each.messages(elaborated.messages)) for each in originals]
         blocks = {
             BlockPlace(number, index): traced_block(source, block, full_names, WHOLE)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import re
 from collections import deque
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -21,6 +20,7 @@ from node.lean.backend import BackendDown, BackendFull, BatchResult, TacticBatch
 from node.lean.process.child import Ending
 from node.lean.text.lexing import lex
 from node.lean.text.statement import imports
+from node.lean.toolchain.advice import advice, damaged_module, with_advice
 from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import LeanProcess, WorkerEnded, WorkerOptions
@@ -125,6 +125,8 @@ class Pool:
     _spares: Spares = field(default_factory=lambda: Spares(0))
     _slow: LRUCache[object, bool] = field(default_factory=lambda: LRUCache(SLOW_THEOREMS))
     """Keys of theorems whose states take long to reach: Lean keeps the states of their documents."""
+    _damage: asyncio.Task[str] | None = None
+    """The search for a damaged module, after the first process that died at its start."""
     _jobs: int = 0
     """Jobs given to workers so far."""
     _seconds_per_request: float = FIRST_GUESS
@@ -186,15 +188,22 @@ class Pool:
         try:
             elapsed = await self.run(plan, timeout=batch.timeout, warm=theorem)
         except BadHeader as error:
-            raise BadStatement(str(error)) from error
+            raise BadStatement(with_advice(str(error))) from error
         except (WorkerEnded, OSError) as error:
-            raise BackendDown(f"Lean does not start: {error}") from error
+            raise BackendDown(f"Lean does not start: {await self._cause(error)}") from error
         if plan.bad_statement:
             raise BadStatement(plan.bad_statement)
         for index in range(len(batch.tactics)):
             self.garbage += GARBAGE_AVERAGING * ((index in plan.unparsable) - self.garbage)
         outcomes = tuple(plan.outcomes[index] for index in range(len(batch.tactics)))
         return BatchResult(plan.state or "", outcomes, elapsed, plan.resumable)
+
+    async def _cause(self, error: WorkerEnded | OSError) -> str:
+        """Why no process starts. Compiled modules are searched for a damaged one once."""
+        if self._damage is None and isinstance(error, WorkerEnded) and error.ending is Ending.DIED:
+            self._damage = asyncio.create_task(damaged_module(self.toolchain.module_folders))
+        damage = await asyncio.shield(self._damage) if self._damage is not None else ""
+        return f"{error}; {damage}" if damage else str(error)
 
     def _plan(self, batch: TacticBatch, *, resumable: bool) -> BatchPlan:
         """The plan for a batch."""
@@ -339,33 +348,13 @@ def choose(free: list[_PoolSlot], waiting: deque[_Job]) -> tuple[_PoolSlot, _Job
 # --- Checks at the start that the configured header elaborates. The process that loaded it becomes a worker ----------
 
 
-_ADVICE = {
-    r"unknown module prefix|object file .* does not exist|unknown package": (
-        "check the module's name, and compile missing modules with `lake build` in the project (`lake exe cache get` "
-        "downloads those of Mathlib)"
-    ),
-    r"failed to open file .*\.olean": (
-        "a file of this compiled module is missing: build the project again with `lake build` (`lake exe cache get` "
-        "downloads the modules of Mathlib)"
-    ),
-    r"incompatible header|failed to read file .*olean|invalid .*olean": (
-        "another Lean compiled these modules: remove [lean] toolchain to use the project's own, or build the project "
-        "again"
-    ),
-    r"[Uu]nknown namespace|[Uu]nknown option|[Uu]nknown constant": (
-        "correct opens and options in [lean], or import the modules that declare them"
-    ),
-}
-"""Advice for the user, by a pattern of Lean's message."""
-
-
 async def prepare(pool: Pool) -> LeanProcess:
     """Make a worker load the configured header. If the header imports anything, the other workers load it in the
     background. Returns the worker's process. Raises LeanProblem."""
     try:
         process = await pool.prepare()
     except (BadHeader, WorkerEnded, OSError) as error:
-        raise LeanProblem(explained(error, pool.toolchain, pool.options.start_seconds)) from error
+        raise LeanProblem(await explained(error, pool.toolchain, pool.options.start_seconds)) from error
     if imports(pool.toolchain.default_header):
         pool.prepare_all()
     return process
@@ -377,16 +366,18 @@ def workers_that_fit(machine: Machine, header_mb: float) -> int:
     return int(machine.memory_mb * LEAN_SHARE / (header_mb + LEAN_WORKER_MB))
 
 
-def explained(error: BadHeader | WorkerEnded | OSError, toolchain: LeanToolchain, seconds: float) -> str:
+async def explained(error: BadHeader | WorkerEnded | OSError, toolchain: LeanToolchain, seconds: float) -> str:
     """The message for the user: the error of the configured Lean or header, and what to do."""
     lean = f"Lean {toolchain.version} ({toolchain.name})"
     header = f"the header is:\n{toolchain.default_header}" if toolchain.default_header else "the header is empty"
     if isinstance(error, BadHeader):
-        advice = next((text for pattern, text in _ADVICE.items() if re.search(pattern, str(error))), "")
-        return "\n".join(filter(None, [f"{lean}: {error}", header, advice and f"What to do: {advice}."]))
+        said = advice(str(error))
+        return "\n".join(filter(None, [f"{lean}: {error}", header, said and f"What to do: {said}."]))
     if isinstance(error, WorkerEnded) and error.ending is Ending.TIMEOUT:
         return (
             f"{lean} did not finish the header in {seconds:g} s; {header}\nWhat to do: raise [lean] header_seconds, or "
             "start again: only the first import of a large library reads gigabytes from the disk."
         )
+    if isinstance(error, WorkerEnded) and (damage := await damaged_module(toolchain.module_folders)):
+        return f"{lean} crashes at the header ({error.reason}); {header}\nWhat to do: {damage}."
     return f"{lean} does not start as `{' '.join(toolchain.command)}`: {error}"

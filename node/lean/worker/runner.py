@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from common.lean import Step, Theorem
 from node.lean.backend import state_key
 from node.lean.process.child import Ending
+from node.lean.toolchain.advice import HEADER_REFUSED
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.document import Frame, LeanDocument, Opening
 from node.lean.worker.plan import BatchPlan
@@ -132,7 +133,7 @@ class BadHeader(ValueError):
 def header_problem(diagnostics: Sequence[Diagnostic]) -> str:
     """The error for which Lean refuses a header; empty without one."""
     errors = [item.message for item in diagnostics if item.is_error]
-    return f"Lean refuses the header: {errors[0]}" if errors else ""
+    return f"{HEADER_REFUSED}: {errors[0]}" if errors else ""
 
 
 def _refusal(frame: Frame, diagnostics: Sequence[Diagnostic]) -> str:

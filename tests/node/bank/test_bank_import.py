@@ -54,7 +54,7 @@ def test_statements_that_elaborate_are_imported_and_a_second_import_asks_lean_on
         return await real(*arguments, **options)
 
     monkeypatch.setattr(elaboration, "run_fresh", counted)
-    source = lines(tmp_path / "mini.jsonl", BENCHMARK[:3])
+    source = lines(tmp_path / "mini.jsonl", BENCHMARK[:2])
     argv = ["import", str(source), "--out", str(tmp_path / "bank")]
     assert command.main(argv) == 0
     [file] = cache.iterdir()
@@ -76,7 +76,7 @@ def test_statements_that_elaborate_are_imported_and_a_second_import_asks_lean_on
     report = json.loads((tmp_path / "bank" / "import.json").read_text())
     assert set(report["do_not_elaborate"]) == {"ill_typed", "unparsable", "needs_more"}
     assert "nope" in report["do_not_elaborate"]["ill_typed"]
-    assert "its header" in report["do_not_elaborate"]["needs_more"]
+    assert "Lean refuses the header" in report["do_not_elaborate"]["needs_more"]
     assert "defines data" in report["not_read"]["data"]
 
 
@@ -87,7 +87,7 @@ def test_a_whitelist_with_a_half_written_line_is_taken_up(tmp_path):
     with found.path.open("ab") as file:
         file.write(b'{"key":"b","ok"')
     again = Whitelist.open(tmp_path, toolchain)
-    again.add([Entry("c", False, "no")])
+    again.add([Entry("c", True), Entry("d", False, "it may be mended")])
     assert set(Whitelist.open(tmp_path, toolchain).known) == {"a", "c"}
 
 

@@ -24,7 +24,8 @@ from node.lean.olean.module import PARTS, part
 from node.lean.olean.region import BadOlean
 from node.lean.process.fresh import Limits, WatchedProcess, run_watched
 from node.lean.text.lexing import unclosed_comment
-from node.lean.text.statement import imports, is_module
+from node.lean.text.statement import import_lines, imports, is_module
+from node.lean.toolchain.advice import damaged_module, with_advice
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 PASSES = 8
@@ -54,6 +55,7 @@ _UNIMPORTED = (
     "import failed",
     "bad import",
     "failed to open file",
+    "failed to read file",
 )
 
 REMEDY = "; pocket Lean has only the core language: set a toolchain or project with --lean.toolchain or --lean.project"
@@ -154,6 +156,8 @@ class Compiler:
                 compiled.olean = olean
                 return compiled
             compiled.problem = _header_problem(messages, compiled.commands, finished, limit)
+            if finished.code < 0 and not finished.cut and not reported and imports(text):
+                compiled.problem = await self._crash_of_imports(folder / "imports", text, path)
             if compiled.problem:
                 return compiled
             # If a pass marks no further command as failed, another pass would end in the same way.
@@ -171,6 +175,16 @@ class Compiler:
                 break
         self._give_up(compiled, "Lean could not compile the file, even without the commands that fail")
         return compiled
+
+    async def _crash_of_imports(self, place: Path, text: str, path: Sequence[Path]) -> str:
+        """Why Lean crashes at the imports of a text alone; empty if it does not."""
+        (place / "source").mkdir(parents=True)
+        (place / "out").mkdir()
+        source = place / "source" / "Imports.lean"
+        source.write_text("\n".join(text.split("\n")[: import_lines(text)]) + "\n", encoding="utf-8")
+        crash = _crash(await self._lean(place, source, path, 0.0)).replace("at it", "at its imports")
+        damage = await damaged_module(self._toolchain.module_folders) if crash else ""
+        return f"{crash}; {damage}" if damage else crash
 
     async def _lean(self, place: Path, source: Path, path: Sequence[Path], more_seconds: float) -> WatchedProcess:
         root = place / "source"
@@ -348,13 +362,11 @@ def _header_problem(
     errors = [message.text for message in wrong]
     if errors and any(sign in errors[0] for sign in _UNIMPORTED):
         first = errors[0].split("\n", 1)[0]
-        if first.startswith("failed to open file"):
-            return f"{first}; a file of a compiled module is missing: build the project again (`lake build`)"
         if "non-`module`" in first:
             return (
                 f"{first}; a file that begins with `module` can import modules alone: remove `module`, or add it there"
             )
-        return first + (REMEDY if any(name in first for name in _NEEDS_LIBRARY) else "")
+        return first + REMEDY if any(name in first for name in _NEEDS_LIBRARY) else with_advice(first)
     if errors or limit or (commands and finished.code in (0, 1)):
         return (
             "" if commands or limit else (f"line {wrong[0].line}: {errors[0]}" if wrong else "Lean reported no command")
