@@ -34,10 +34,9 @@ from common.seeds import derive_seed
 from node.lean.text.lexing import first_word
 from node.prover.environment import LeanEnvironment
 from node.prover.policies.combined import ByTurns, Player
-from node.prover.policies.policy import Advice, BadAdvice, Policy, Proposal, StateTooLong
+from node.prover.policies.policy import Advice, BadAdvice, Policy, StateTooLong
 from node.prover.policies.proofs import ProofsUnavailable
 from node.prover.search.methods import ProofSearch, UnknownMethod, begin, check_method
-from node.prover.search.negation import NegatingSearch
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.proofs import inner_proofs
 from node.prover.search.simulation import Leaf, SearchStatistics
@@ -452,18 +451,13 @@ class Agent(AttemptAgent):
         outcome, lost = unsolved(statistics, ended)
         too_many_refusals = statistics.proofs_rejected >= self._parameters.max_refusals
         limit = TOO_MANY_REFUSALS if too_many_refusals else self._budget.describe(ended)
-        negations = self.search.summary() if isinstance(self.search, NegatingSearch) else ""
-        words = [limit, lost, self._refusals(statistics), negations]
-        return outcome, "; ".join(filter(None, words)), ended
+        return outcome, "; ".join(filter(None, (limit, lost, self._refusals(statistics)))), ended
 
     def _begun(self, root: str) -> ProofSearch:
         """Start the search at this root state, with one tree for each policy that takes turns."""
         method, parameters, seed = self.attempt.method, self._parameters, search_seed(self.attempt)
         if len(self._players) == 1:
-            search = begin(method, root, parameters, seed)
-            if not parameters.negate_below:
-                return search
-            return NegatingSearch(search, lambda state: begin(method, state, parameters, seed), parameters)
+            return begin(method, root, parameters, seed)
         numbers = [parameters.beside(network=each.has_values) for each in self._players]
         return TurnSearch([begin(method, root, each, seed) for each in numbers])
 
@@ -516,11 +510,11 @@ class Agent(AttemptAgent):
         tried = search.statistics.tactics_tried
         advice, outcomes = expansion.advice, expansion.outcomes
         learned = self._players[leaf.turn].has_values if len(self._players) > 1 else self._playing.has_values
-        if learned and leaf.node.estimate is None and not leaf.given:
+        if learned and leaf.node.estimate is None:
             leaf.node.estimate = advice.value
         counted = search.feed(leaf, advice.proposals, advice.value, outcomes, exhausted=advice.exhausted)
         self.account.note_weights(advice.weights)
-        if self._playing.on_expansion is not None and leaf.search is not None and leaf.search in search.trees:
+        if self._playing.on_expansion is not None:
             self._playing.on_expansion(leaf.search, leaf.node.index, expansion)
         if search.solved:
             self.account.solved_at_seconds = self._budget.seconds
@@ -532,10 +526,8 @@ class Agent(AttemptAgent):
         self._playing.on_simulation()
 
     async def _advice(self, leaf: Leaf, seed: int) -> Advice:
-        """The tactics that the leaf gives, or else the policy's advice. A state that is too long for the policy gets
-        no tactics; if it is the root state, the attempt fails. Raises BusError, BadAdvice."""
-        if leaf.given:
-            return Advice([Proposal(tactic, 1.0) for tactic in leaf.given], 0.0, samples=0)
+        """The policy's advice. A state that is too long for the policy gets no tactics; if it is the root state, the
+        attempt fails. Raises BusError, BadAdvice."""
         try:
             with timeline.doing("policy"):
                 return await self._players[leaf.turn].policy.advise(leaf.state, self.attempt.samples, seed)

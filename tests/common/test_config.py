@@ -11,6 +11,7 @@ from common.limits import Duration, Positive
 from common.settings import BusSettings
 from node.learner.settings import LearnerSettings
 from node.mesh.roles import ROLES
+from node.prover.settings import ProverSettings
 
 
 @dataclass
@@ -136,6 +137,7 @@ def test_errors_say_file_section_and_key(tmp_path: Path, text: str, message: str
     ("settings", "section", "off", "on"),
     [
         (LearnerSettings, "learner", "trainer.unlikelihood = 0.0", "trainer.unlikelihood = 0.5"),
+        (ProverSettings, "prover", "search.negate_below = 0.0", "search.negate_below = 8.0"),
     ],
 )
 def test_files_of_earlier_runs_are_read_unless_they_use_what_was_taken_out(

@@ -51,13 +51,6 @@ class SearchParameters:
     1 the mean."""
     max_losses: Natural = 3
     """How often an expansion with lost outcomes is repeated before the search goes on without these outcomes."""
-    negate_below: Factor = 0.0
-    """Try to prove the negation of states whose mean value is below minus this many steps; if that succeeds, the state
-    is dead (`node.prover.search.negation`). Needs a policy with values, alone. 0: never."""
-    negation_share: Share = 0.125
-    """Most simulations for negations, relative to those for the proof."""
-    negation_simulations: Positive = 8
-    """Most simulations for the negation of one state."""
     max_refusals: Positive = 64
     """An attempt ends after this many proofs that final verification refused. Each of them costs a verification, and so
     many refusals mean that Lean's workers accept a tactic that the kernel does not."""

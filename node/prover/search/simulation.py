@@ -40,8 +40,8 @@ class Leaf(msgspec.Struct, frozen=True):
     """A state that a search has selected: asks for tactics, the state's value, and Lean's outcomes for the tactics. The
     search takes it back with them (`feed`), or without (`abandon`)."""
 
-    search: TreeSearch | None
-    """The search whose tree has the state; None for a tactic that begins a search (`node.prover.search.negation`)."""
+    search: TreeSearch
+    """The search whose tree has the state."""
     node: StateNode
     state: str
     path: tuple[Step, ...]
@@ -53,8 +53,6 @@ class Leaf(msgspec.Struct, frozen=True):
     """Different for the states of an attempt."""
     turn: int = 0
     """Index of the policy to ask, if several take turns."""
-    given: tuple[str, ...] = ()
-    """Tactics to run in place of the policy's (`node.prover.search.negation`)."""
 
 
 @dataclass(slots=True)

@@ -403,17 +403,6 @@ def settle(action: Action) -> None:
             queue.extend(node.parents)
 
 
-def refute(node: StateNode) -> None:
-    """The negation of a state is proved: it is dead, with all that leads only through it. A state with a known proof is
-    left as it is: one of the two is wrong, and verification will tell."""
-    if node.steps is not None:
-        return
-    for action in node.actions:
-        action.dead = True
-    node.live, node.exhausted = 0, True
-    bury(node)
-
-
 def bury(node: StateNode) -> None:
     """Propagate a dead state to the actions and states above it.
 
