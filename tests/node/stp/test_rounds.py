@@ -14,6 +14,7 @@ from node.model.checkpoint import read_weights
 from node.stp import network, training
 from node.stp.data.initial import stated
 from node.stp.embedding import vectors_of
+from node.stp.readers import open_run, summarise
 from node.stp.records import FILE, Fate, RoundKind, Stage
 from node.stp.store import StpStore
 from node.training import __main__ as train
@@ -41,9 +42,12 @@ def trained_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_in_one_process_proves_conjectures_and_learns_from_what_is_verified_alone(
     called: Called, trained_here: None, tmp_path: Path
 ) -> None:
-    code, _, errors = called(run.main_run, tiny_recipe(tmp_path, rounds=1), "--here")
+    code, printed, errors = called(run.main_run, tiny_recipe(tmp_path, rounds=1), "--here")
     assert code == 0, errors
     check(tmp_path / "runs/tiny", rounds=1)
+    done = summarise(open_run(tmp_path / "runs/tiny")).rounds[1]
+    said = f"conjectures, {done.barely} barely; {done.solved} of"
+    assert done.barely and said in printed + errors
 
 
 @pytest.mark.slow
