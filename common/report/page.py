@@ -42,7 +42,6 @@ def _environment(folder: Path) -> Environment:
         finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
-        lstrip_blocks=True,
     )
     environment.filters |= {"amount": amount, "interval": interval, "percent": percent}
     return environment

@@ -226,7 +226,7 @@ async def torch() -> Row:
         return Row(
             "compute", "torch", "broken", f"this machine has a GPU that torch does not see; {seen}", advice, facts
         )
-    if facts["import_seconds"] > SLOW_IMPORT:
+    if facts["import_seconds"] >= SLOW_IMPORT:
         return Row("compute", "torch", "slow", seen, "a slow disk; a second start may be faster", facts)
     return Row("compute", "torch", "ok", seen, facts=facts)
 

@@ -275,6 +275,31 @@ async def test_a_check_that_hangs_and_one_that_fails_become_rows():
     assert (refused.seen, refused.advice) == ("it is gone", "bring it back; twice")
 
 
+TORCH = {"version": "2.9.0", "cuda": "", "import_seconds": 0.5, "cpu": "AVX2", "devices": []}
+CARD = {"name": "a card", "free_mb": 100, "total_mb": 200, "bf16": False}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("torch", "cards", "found", "says"),
+    [
+        ({}, [], ["ok", "not met"], "2.9.0 (CPU build), AVX2, imported in 0.5 s"),
+        ({"import_seconds": around.SLOW_IMPORT}, [], ["slow", "not met"], "imported in 10.0 s"),
+        ({}, ["a card"], ["broken"], "a GPU that torch does not see"),
+        ({"cuda": "13.0", "devices": [CARD]}, ["a card"], ["ok", "warning"], "a card (100 of 200 MB free, no bf16)"),
+        (None, [], ["broken"], "ImportError: libcuda"),
+    ],
+)
+async def test_torch_is_asked_in_a_process_of_its_own(monkeypatch, torch, cards, found, says):
+    answer = TORCH | torch if torch is not None else None
+    program = f"print('hello'); print({json.dumps(answer)!r})" if answer else "raise ImportError('libcuda')"
+    monkeypatch.setattr(around, "_TORCH", program)
+    monkeypatch.setattr(around, "gpu_names", lambda: cards)
+    rows_found = await around.compute()
+    assert [each.state for each in rows_found] == found
+    assert any(says in each.seen for each in rows_found)
+
+
 def test_a_package_that_is_missing_or_of_another_version_is_named():
     assert around.wrong("msgspec==0.0.1").startswith("msgspec: ")
     assert around.wrong("no-such-package==1; extra == 'dev'") == "no-such-package: missing"

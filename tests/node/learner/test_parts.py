@@ -1,4 +1,4 @@
-"""Small pure parts of the learner: plateau, held-out theorems, data of the bank."""
+"""Small parts of the learner: the warm start, held-out theorems, data of the bank."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import gzip
 import logging
 from pathlib import Path
 
+import msgspec
 import pytest
+import structlog
 
 from node.bank.bank import BankTransition
 from node.learner.choosing import data
 from node.learner.errors import DataError
 from node.learner.learning.warm_start import key, warm_start
 from node.learner.settings import LearnerSettings
+from node.model import checkpoint
 from tests.node.learner.builders import write_bank
 from tests.node.learner.stand_in import StandInTrainer
+from tests.node.model.tiny import tiny_model, tiny_tokenizer
 
 
 def test_the_same_theorems_are_held_out_everywhere() -> None:
@@ -111,3 +115,29 @@ async def test_a_given_checkpoint_that_is_not_there_is_said_with_its_option(tmp_
 
     with pytest.raises(DataError, match=r"warm_start\.checkpoint: .*nowhere"):
         await warm_start(settings, loaded, trainer, report, logging.getLogger())
+
+
+async def test_a_warm_start_ends_with_falling_rates_when_its_loss_falls_no_more_and_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
+    settings = LearnerSettings(bank=str(write_bank(tmp_path / "bank")))
+    settings.warm_start.every, settings.warm_start.patience, settings.warm_start.decay = 2, 2, 0.5
+    loaded = data.load(settings, tmp_path / "segments")
+    trainer = StandInTrainer(tmp_path)
+    checkpoint.save(trainer.root / "step-000000", tiny_model(), tiny_tokenizer(), step=0)
+    trainer.losses = [1.0, 0.5, 0.499, 0.498, 0.4]
+    told: list[float] = []
+
+    async def report(step: int, values: dict[str, float]) -> None:
+        told.extend(loss for name, loss in values.items() if name == "valid_loss")
+
+    log = structlog.get_logger()
+    result = await warm_start(settings, loaded, trainer, report, log)
+    assert result.losses == [(2, 1.0), (4, 0.5), (6, 0.499), (8, 0.498), (12, 0.4)]
+    assert [factor for _, factor in trainer.batches] == [1.0] * 8 + [0.875, 0.625, 0.375, 0.125]
+    assert not result.cached and trainer.saved == [2, 4, 6, 8, 12]
+    again = StandInTrainer(tmp_path / "again")
+    cached = await warm_start(settings, loaded, again, report, log)
+    assert cached == msgspec.structs.replace(result, cached=True) and not again.batches
+    assert [each.name for each in again.root.iterdir()] == ["step-000000"] and told == 2 * [1.0, 0.5, 0.499, 0.498, 0.4]

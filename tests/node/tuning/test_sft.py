@@ -1,5 +1,6 @@
 """Supervised fine-tuning with the real TRL and PEFT, in tiny form: what is learned, written, resumed and refused."""
 
+import errno
 import json
 import math
 import resource
@@ -19,7 +20,7 @@ from node.llm.hub.loading import load
 from node.llm.settings import HubSettings
 from node.tuning import commands
 from node.tuning.base_model import base_of
-from node.tuning.carrying_out import Interrupted
+from node.tuning.carrying_out import Interrupted, written
 from node.tuning.run_folder import RunFolder
 from node.tuning.settings import (
     KeepingSettings,
@@ -190,6 +191,22 @@ def test_a_full_disk_keeps_the_last_checkpoint(
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     monkeypatch.undo()
     assert run(settings(tiny, steps, tmp_path / "out"))["steps"] == 4
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (OSError(errno.EACCES, "no permission"), TrainingError),
+        (RuntimeError("PytorchStreamWriter failed writing file data/0"), TrainingError),
+        (RuntimeError("the tensors have other shapes"), RuntimeError),
+    ],
+)
+def test_only_what_stops_the_writing_of_files_is_told_as_that(
+    error: Exception, kind: type[Exception], tmp_path: Path
+) -> None:
+    with pytest.raises(kind) as raised, written(RunFolder(tmp_path)):
+        raise error
+    assert type(raised.value) is kind
 
 
 def test_ctrl_c_keeps_a_checkpoint(tiny: Path, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
