@@ -41,6 +41,10 @@ MOST_TESTS = 150
 SECONDS = 300
 """Time limit of the tests of one fault. A fault that makes them hang counts as found."""
 
+NOTHING_RAN = (4, 5)
+"""Exit codes of pytest: a test that was named is not there, or none was selected. At 1 a test has failed, at 2 a file
+of tests could not be imported, at 3 a fault has broken pytest's own work."""
+
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
     ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
@@ -290,8 +294,12 @@ def run(mutations: list[Mutation], keep: Any) -> None:
                 failed = [
                     line for line in (done.stdout if done else "").splitlines() if line[:6] in ("FAILED", "ERROR ")
                 ]
+                if done is not None and done.returncode in NOTHING_RAN:
+                    raise SystemExit(
+                        f"{mutation}: its tests cannot be run; `reach` finds those of today\n{done.stdout}"
+                    )
                 mutation.found_by = failed[0].split(" ")[1] if failed else "" if done else "too slow"
-                mutation.state = "found" if done is None or done.returncode == 1 else "survived"
+                mutation.state = "found" if done is None or done.returncode else "survived"
         keep()
         print(
             f"{number + 1}/{len(mutations)} {mutation.state} {mutation.file} {mutation.function}: "

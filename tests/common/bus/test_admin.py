@@ -1,6 +1,8 @@
 from broker import streams
 from common.bus import names
 from common.bus.admin import configurations, raised
+from common.protocol.messages import encode
+from tests.message_values import node_info
 
 OURS = configurations(streams.run_spec("r"))
 
@@ -16,6 +18,11 @@ def test_what_an_operator_has_raised_or_added_stays_and_what_a_run_needs_is_rais
     assert raised({**wanted, "subjects": ["r.old"]}, wanted)["subjects"] == wanted["subjects"]
     leases = raised({"max_ack_pending": 10**6, "ack_wait": 5}, {"max_ack_pending": 100, "ack_wait": 7})
     assert leases == {"max_ack_pending": 10**6, "ack_wait": 7}
+
+
+def test_the_registry_has_room_for_a_large_mesh_before_it_grows() -> None:
+    entry = node_info("lean-proxy-host-1234-053aaab1be1c0ef2", problems={"lean": "x" * 300})
+    assert OURS["KV_r-nodes"]["max_bytes"] > 5_000 * len(encode(entry))
 
 
 def test_entries_of_the_registry_expire_when_its_nodes_expect_it() -> None:

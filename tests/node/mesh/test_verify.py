@@ -105,6 +105,13 @@ def test_each_rejected_proof_is_told_with_why_and_strict_rejects_what_depends_on
     assert "uses a declaration that is not accepted" in rows["f"]["reason"]
 
 
+@pytest.mark.parametrize(("flags", "begins"), [((), "┏━"), (("--json",), '{"counts"')])
+def test_a_terminal_shows_a_table_unless_json_is_asked_for(pocket, tmp_path, monkeypatch, flags, begins):
+    (tmp_path / "short.lean").write_text("theorem a : True := trivial\n")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert pocket("short.lean", *flags).out.startswith(begins)
+
+
 def test_what_cannot_be_read_exits_with_2(verify, tmp_path):
     worse = {
         "library.lean": (b"import Mathlib\ntheorem a : True := trivial\n", "unknown module prefix 'Mathlib'"),

@@ -181,6 +181,9 @@ async def test_a_lean_that_must_read_more_is_confined_by_the_rest_and_it_is_said
 
 
 def test_a_probe_that_forks_ends_its_child_and_waits_for_it():
-    code = "import os\nfrom node.lean.process.probe import forks\nassert forks()\nprint('once', flush=True)\nos.wait()"
+    # A child that takes its time: one that ends at once is gone whether it was waited for or not.
+    code = "import os, time\nfrom node.lean.process.probe import forks\nend = os._exit\n"
+    code += "os._exit = lambda code: (time.sleep(0.2), end(code))\n"
+    code += "assert forks()\nprint('once', flush=True)\nos.wait()"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout == "once\n" and "ChildProcessError" in done.stderr
