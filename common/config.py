@@ -38,6 +38,7 @@ TAKEN_OUT: dict[str, Any] = {
     "search.negate_below": 0.0,
     "search.negation_share": 0.125,
     "search.negation_simulations": 8,
+    "search.merging": "text",
 }
 """Keys of earlier versions, in their sections, and the value that says what is done without them. Every run wrote its
 whole configuration, so its files have these keys: with this value they are passed over."""

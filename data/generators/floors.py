@@ -12,7 +12,6 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 from common.bus import Here
 from common.lean import Theorem
@@ -53,8 +52,7 @@ async def local_requests(workers: int = 1) -> AsyncIterator[Requests]:
 async def solve_all(theorems: Sequence[Theorem], simulations: int) -> list[bool]:
     """Whether a search with the fixed list of tactics proves each theorem within this number of simulations."""
     solved = []
-    # Proofs are not verified here, and merging up to names may give wrong renamed ones.
-    parameters = replace(ProverSettings(policy="fixed").search_parameters(), merging="text")
+    parameters = ProverSettings(policy="fixed").search_parameters()
     async with local_requests() as requests:
         here = Here()
         here.serve(subjects.LEAN_RUN, requests.run)

@@ -100,9 +100,7 @@ class LoneVenue:
         threads = sizes(read_machine()).inference_threads
         async with (
             open_lean(self._settings, self.toolchain) as lean,
-            LocalAttempts(
-                lean, settings, threads=threads, models=self._models, asker_verifies=True, note=self._note
-            ) as attempts,
+            LocalAttempts(lean, settings, threads=threads, models=self._models, note=self._note) as attempts,
         ):
             await attempts.open(self.asked)
             yield attempts

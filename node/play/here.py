@@ -236,13 +236,12 @@ class LocalAttempts:
         models: ModelSettings | None = None,
         unknown: Callable[[Theorem, str], bool] = lambda theorem, tactic: False,
         watch: Watch | None = None,
-        asker_verifies: bool = False,
         tries: int = 1,
         note: Callable[[str], None] = lambda text: None,
     ) -> None:
         """`settings`: those of a prover; its policy is used by attempts that name none. `network`, `threads`: see
-        `LocalSources`. `models`: settings of language models. `unknown`: see `AttemptPolicies`. `watch`,
-        `asker_verifies`: see `Player`. `tries`: how often an attempt is played whose infrastructure fails. `note` gets
+        `LocalSources`. `models`: settings of language models. `unknown`: see `AttemptPolicies`. `watch`:
+        see `Player`. `tries`: how often an attempt is played whose infrastructure fails. `note` gets
         messages about models and damaged checkpoints. Raises BadPolicy."""
         # Nobody else can answer, so nothing is given up for waiting.
         settings = replace(
@@ -266,7 +265,6 @@ class LocalAttempts:
             "here",
             watch=watch,
             messages=watch is not None,
-            asker_verifies=asker_verifies,
         )
 
     async def __aenter__(self) -> LocalAttempts:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -48,8 +48,6 @@ class Player:
     watch: Watch | None = None
     messages: bool = False
     """Whether the record of a search has Lean's messages about tactics that failed, also if it is not kept."""
-    asker_verifies: bool = False
-    """Whether the asker verifies each proof at once, and plays the attempt again if the proof is refused."""
 
     async def play(self, attempt: Attempt) -> AttemptResult:
         """The attempt's result. All expected errors become results; cancellation is raised."""
@@ -60,9 +58,6 @@ class Player:
             parameters = self.policies.parameters(attempt)
         except BadPolicy as error:
             return unplayed(attempt, self.player_id, AttemptOutcome.ERROR, f"{type(error).__name__}: {error}")
-        if not attempt.verify and not self.asker_verifies:
-            # Merging up to names may give wrong renamed proofs, which only verification detects.
-            parameters = replace(parameters, merging="text")
         # 2. Lean, for tactics and for the final verification.
         environment = LeanEnvironment(
             self.asking,

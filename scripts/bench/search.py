@@ -22,7 +22,6 @@ from common.seeds import derive_seed
 from common.settings import SAMPLES
 from node.lean.backend import OutcomeCache
 from node.lean.requests import Requests
-from node.lean.text.canonical import Merging
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.pool import SLOW_SECONDS, Pool
 from node.lean.worker.process import WorkerOptions
@@ -75,8 +74,6 @@ class Search(Part):
     """Probability that one of them is legal."""
     products: float = 0.1
     """Share of the legal ones that leave two branches or more."""
-    merging: Merging = SearchParameters.merging
-    """Which states are merged into one node (`[prover.search] merging`)."""
 
     def measure(self) -> Results:
         """All worlds."""
@@ -149,7 +146,7 @@ def built(world: World, settings: Search) -> Prepared | Answered:
 
 def in_world(name: World, settings: Search) -> dict[str, float]:
     """Measure the searches in one world."""
-    world, parameters = built(name, settings), SearchParameters(merging=settings.merging)
+    world, parameters = built(name, settings), SearchParameters()
     gc.collect()
     gc.freeze()
     rates: list[float] = []

@@ -70,7 +70,7 @@ LIST = "the list"
 class Cell:
     """One way to search."""
 
-    parameters: SearchParameters = field(default_factory=lambda: SearchParameters(merging="text"))
+    parameters: SearchParameters = field(default_factory=SearchParameters)
     method: str = "mcts"
     samples: int = 6
 

@@ -138,6 +138,7 @@ def test_errors_say_file_section_and_key(tmp_path: Path, text: str, message: str
     [
         (LearnerSettings, "learner", "trainer.unlikelihood = 0.0", "trainer.unlikelihood = 0.5"),
         (ProverSettings, "prover", "search.negate_below = 0.0", "search.negate_below = 8.0"),
+        (ProverSettings, "prover", 'search.merging = "text"', "search.merging = 'names-and-order'"),
     ],
 )
 def test_files_of_earlier_runs_are_read_unless_they_use_what_was_taken_out(

@@ -4,15 +4,13 @@
     h : p ∧ q            and            k : q ∧ p
     ⊢ q ∧ p                             ⊢ p ∧ q
 
-are one state: the renaming p ↦ q, q ↦ p, h ↦ k turns one into the other, and also a proof of one into a proof of the
-other. The key of a state is its whole text with canonical names in a canonical order. So states with equal keys are
-equal after a renaming, which the two lists of names define. Some equal states have different keys: for hypotheses that
-look alike, their order decides.
+say the same: the renaming p ↦ q, q ↦ p, h ↦ k turns one into the other. The key of a state is its whole text with
+canonical names in a canonical order. So states with equal keys are equal after a renaming. Some equal states have
+different keys: for hypotheses that look alike, their order decides.
 
-A text that cannot be parsed with certainty has no key. Such a state is merged with equal texts only. These texts are:
-strings, names in guillemets, ranges (`a..b`, where a name follows a dot), `n!` (a name or a factorial), a name directly
-after another (`a✝b`), names of fields that are also names of hypotheses, and lines that are neither hypothesis nor
-conclusion. States with terms that Lean has elided (`⋯`) are never merged, not even with equal texts.
+A text that cannot be parsed with certainty has no key. These texts are: strings, names in guillemets, ranges (`a..b`,
+where a name follows a dot), `n!` (a name or a factorial), a name directly after another (`a✝b`), names of fields that
+are also names of hypotheses, lines that are neither hypothesis nor conclusion, and terms that Lean has elided (`⋯`).
 
 - Inaccessible names (`h✝`) correspond only to inaccessible names, and their order counts, because `rename_i` depends on
   it. The names that shadow them have to correspond, too.
@@ -28,13 +26,10 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from common.lean import Theorem
 from node.lean.text.goals import ELIDED, from_text, may_share, split_goals
 from node.lean.text.lexing import LOCAL, NAME, SHADOWED
-
-Merging = Literal["text", "names", "names-and-order"]
 
 _UNCLEAR = re.compile(rf'{ELIDED}|"|«|\.\.|\w!|{SHADOWED}[⁰¹²³⁴-⁹]*{NAME}')
 _HYPOTHESIS = re.compile(rf"^((?:{NAME}(?:{SHADOWED}[⁰¹²³⁴-⁹]*)? )+)(: .*)$", re.MULTILINE)
@@ -51,15 +46,6 @@ _BOUND = 0xF000
 _UNNUMBERED = "•"
 
 
-@dataclass(frozen=True, slots=True)
-class Canonical:
-    """The key that equal states share, and the names in which they differ."""
-
-    key: str
-    names: tuple[str, ...]
-    """Names of the context. In states with equal keys, names at the same index correspond."""
-
-
 @dataclass(slots=True)
 class _Line:
     """A hypothesis or the conclusion. `parts`: its text, split at the names of the context, which have odd indices."""
@@ -71,23 +57,18 @@ class _Line:
 
 
 @functools.lru_cache(maxsize=1024)
-def canonical(state: str, merging: Merging) -> Canonical | None:
-    """The state's canonical key, and its names in canonical order; None if the text cannot be parsed with certainty."""
-    if merging == "text" or "⊢" not in state or _UNCLEAR.search(state):
+def canonical(state: str) -> str | None:
+    """The key that equal states share; None if the text cannot be parsed with certainty."""
+    if "⊢" not in state or _UNCLEAR.search(state):
         return None
     goals = [_read(goal) for goal in state.split("\n\n")]
     lines = [line for goal in goals if goal is not None for line in goal]
     context = {line.name for line in lines if line.name}
     if None in goals or (":=" in state and not context.isdisjoint(_fields(lines))):
         return None
-    if merging == "names-and-order" and len(goals) == 1:
+    if len(goals) == 1:
         return _by_use(lines) or _by_place(lines)
     return _by_place(lines)
-
-
-def hypothesis_names(state: str) -> list[str]:
-    """The names of a state's context, including inaccessible ones."""
-    return list(dict.fromkeys(name for names, _ in _HYPOTHESIS.findall(state) for name in names.split()))
 
 
 def _fields(lines: Iterable[_Line]) -> Iterable[str]:
@@ -167,15 +148,12 @@ class _Numbers:
         parts[1::2] = [self.assigned.get(name, _UNNUMBERED) for name in parts[1::2]]
         return "".join(parts)
 
-    def names(self) -> tuple[str, ...]:
-        return tuple(name for name in self.assigned if name not in _UNTOUCHED)
 
-
-def _by_place(lines: list[_Line]) -> Canonical:
+def _by_place(lines: list[_Line]) -> str:
     """The key with names numbered in the order of the text."""
     numbers = _Numbers()
     written = list(map(numbers.write, lines))
-    return Canonical("\n".join((*written, _shadows(lines, numbers))), numbers.names())
+    return "\n".join((*written, _shadows(lines, numbers)))
 
 
 def _shadows(lines: list[_Line], numbers: _Numbers) -> str:
@@ -185,7 +163,7 @@ def _shadows(lines: list[_Line], numbers: _Numbers) -> str:
     return "".join(numbers.assigned[name] + numbers.assigned.get(name.partition(SHADOWED)[0], "") for name in hidden)
 
 
-def _by_use(lines: list[_Line]) -> Canonical | None:
+def _by_use(lines: list[_Line]) -> str | None:
     """The key with names numbered in the order of use, from the conclusion upwards, so the order of hypotheses does not
     count. None if two hypotheses have the same name, or if hypotheses seem to mention each other in a circle, because a
     bound name equals the name of one of them."""
@@ -201,7 +179,7 @@ def _by_use(lines: list[_Line]) -> Canonical | None:
         written += map(numbers.write, chosen)
         chosen_names = {line.name for line in chosen}
         waiting = [line for line in waiting if line.name not in chosen_names]
-    return Canonical("\n".join((*sorted(written), _shadows(lines, numbers))), numbers.names())
+    return "\n".join((*sorted(written), _shadows(lines, numbers)))
 
 
 def _next(waiting: list[_Line], numbers: _Numbers) -> list[_Line]:
@@ -398,5 +376,5 @@ def _plain(state: str) -> str:
 
 def _key(text: str) -> str:
     """The canonical key, or the text itself where it cannot be parsed with certainty."""
-    form = canonical(text, "names-and-order")
-    return form.key if form is not None else text
+    key = canonical(text)
+    return key if key is not None else text

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -54,25 +54,6 @@ match the name behind a dot (`.inl h`) or a metavariable (`?h`)."""
 
 ATTRIBUTE = r"@\[[^\]]{0,1000}\]"
 """Pattern of a list of attributes. Its length is limited, so that many unclosed ones are not all read to the end."""
-
-_STRING = r'"(?:[^"\\]|\\.)*"'
-_COMMENT = r"--[^\n]*|/-.*?-/"
-_LABEL = rf"[({{,]\s*{NAME}\s*:=|\bwith\s+{NAME}\s*:="  # `f (n := 1)`, `{ h with fst := 1, snd := 2 }`
-_TAG = rf"\bcase'?\s+{NAME}"  # the tag of a goal: Lean chose it, so it does not name a hypothesis
-
-_IN_TACTICS = re.compile(rf"{_STRING}|{_COMMENT}|{_LABEL}|{_TAG}|{LOCAL.pattern}", re.DOTALL)
-
-
-def locals_of(tactic: str) -> list[str]:
-    """The distinct identifiers of a tactic that may be names of the context or new names, in order."""
-    return list(dict.fromkeys(name for name in _IN_TACTICS.findall(tactic) if name))
-
-
-def renamed(tactic: str, names: Mapping[str, str]) -> str:
-    """A tactic with names of the context replaced. Strings, comments, labels of arguments and fields, and tags of goals
-    stay unchanged."""
-    return _IN_TACTICS.sub(lambda match: names.get(match.group(1), match.group()), tactic)
-
 
 OPENING = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⦃": "⦄", "⟦": "⟧", "⟪": "⟫", "⌊": "⌋", "⌈": "⌉"}
 CLOSING = {close: open_ for open_, close in OPENING.items()}

@@ -85,10 +85,6 @@ class FrontierSearch(TreeSearch):
         super().reject(proof)
         self._return_aside()
 
-    def _parted(self, former: StateNode, node: StateNode) -> None:
-        if node not in self._entries:
-            self._wait(node)
-
     def _wait(self, node: StateNode) -> None:
         """Enter a state into the frontier. This replaces an earlier entry of the state."""
         if node.exhausted:
@@ -166,10 +162,6 @@ class BestFirstSearch(FrontierSearch):
             return False
         self._paths[child] = path
         return True
-
-    def _parted(self, former: StateNode, node: StateNode) -> None:
-        self._paths.setdefault(node, self._paths[former])  # an approximation: its own path may score lower
-        super()._parted(former, node)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from common.limits import Discount, Factor, Loss, Natural, Positive, Ratio, Share
-from node.lean.text.canonical import Merging
 
 LIST_PENALTY = 1.0
 """Largest `unvisited_penalty` for a list of tactics, because its values are only guesses."""
@@ -56,9 +55,6 @@ class SearchParameters:
     many refusals mean that Lean's workers accept a tactic that the kernel does not."""
     max_depth: Depth = 128
     """Most steps from the root to a state: twice the 64 bins of the value."""
-    merging: Merging = "names-and-order"
-    """Which states are merged into one node: those of equal text (`text`), those equal up to the names of hypotheses
-    (`names`), or up to names and order (`names-and-order`). Proofs through merged states are renamed."""
     values: bool = True
     """Use the policy's values. False, for ablations: every open state has value -1, so only priors guide MCTS."""
     and_nodes: bool = True

@@ -1,60 +1,38 @@
-"""Extracts finished proofs from the tree of a search, and takes refused ones out of it.
-
-A node's tactics use the names of the state for which the node was made. Where another state was merged into the node
-(`node.prover.search.tree`), its proof has to use that state's names. A *place* is a node together with such names.
-So a node has one proof for each naming of its hypotheses that occurs in the whole proof.
-"""
+"""Extracts finished proofs from the tree of a search, and takes refused ones out of it."""
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
-from typing import NamedTuple
 
 from common.lean import ProofTree
-from node.lean.text.canonical import hypothesis_names
-from node.lean.text.lexing import locals_of, renamed
-from node.prover.search.tree import Action, LeadsBack, StateNode, Tree, ancestors, bury, settle, take_place
-
-Names = tuple[tuple[str, str], ...]
-"""From each name of a node's context to the name at a place; empty if the names are the node's own."""
+from node.prover.search.tree import Action, StateNode, Tree, ancestors, bury, settle, take_place
 
 
 class NotSolved(ValueError):
     """The search has found no proof."""
 
 
-class Place(NamedTuple):
-    """A node with the names that its hypotheses have at one place of the proof."""
-
-    node: StateNode
-    names: Names = ()
-
-
 def extract(root: StateNode) -> ProofTree:
     """The shortest known proof of a state: shortest in tactics on the longest branch. Raises NotSolved.
 
-    Uses no recursion, so any depth is fine. A merged state gets a proof at each place where it occurs.
+    Uses no recursion, so any depth is fine.
     """
     if root.best is None:
         raise NotSolved(f"no proof is known for: {root.state[:80]}")
-    proofs: dict[Place, ProofTree] = {}
-    start = Place(root)
-    todo = [start]
+    proofs: dict[StateNode, ProofTree] = {}
+    todo = [root]
     while todo:
-        place = todo[-1]
-        node, action = place.node, place.node.best
+        node, action = todo[-1], todo[-1].best
         assert action is not None  # the best action of a solved state leads to solved states
-        tactic, below = written(action, place.names)
-        missing = [child for child in below if child not in proofs]
+        missing = [child for child in action.children if child not in proofs]
         if missing:
             todo += missing
             continue
         todo.pop()
-        children = tuple(proofs[child] for child in below)
+        children = tuple(proofs[child] for child in action.children)
         source = node.sources.get(action.tactic, "")
-        proofs[place] = ProofTree(tactic, action.layout, children, state_at(place), source)
-    return proofs[start]
+        proofs[node] = ProofTree(action.tactic, action.layout, children, node.state, source)
+    return proofs[root]
 
 
 LEAST_INNER_STEPS = 2
@@ -79,60 +57,6 @@ def inner_proofs(tree: Tree, most: int) -> tuple[ProofTree, ...]:
     return tuple(extract(node) for node in solved[:most])
 
 
-def state_at(place: Place) -> str:
-    """The state with the names of a place; empty if a bound variable would be captured."""
-    node, names = place
-    if not names:
-        return node.state
-    here = dict(names)
-    taken = set(here.values())
-    if any(word in taken and word not in here for word in locals_of(node.state)):
-        return ""
-    return renamed(node.state, here)
-
-
-def written(action: Action, names: Names) -> tuple[str, list[Place]]:
-    """An action's tactic written with the names of a place, and the places that it leads to.
-
-    A name that the tactic introduces is changed if it is taken at the place: for example `intro h`, where another
-    hypothesis of the place is called `h` and the node does not mention it.
-    """
-    if not names and not action.aliases:
-        return action.tactic, [Place(child) for child in action.children]
-    here = dict(names)
-    if here:
-        here |= _fresh(action, here)
-    tactic = renamed(action.tactic, here) if here else action.tactic
-    return tactic, [_below(action, index, here) for index in range(len(action.children))]
-
-
-def _below(action: Action, index: int, here: Mapping[str, str]) -> Place:
-    """The place of a branch: composes the child's alias with the names of the parent's place."""
-    child = action.children[index]
-    alias = action.aliases[index] if action.aliases else None
-    if alias is None and not here:
-        return Place(child)
-    names = alias.names if alias else {name: name for name in hypothesis_names(child.state)}
-    place = {name: here.get(alias_name, alias_name) for name, alias_name in names.items()}
-    return Place(child, tuple(place.items()) if any(name != new_name for name, new_name in place.items()) else ())
-
-
-def _fresh(action: Action, here: Mapping[str, str]) -> dict[str, str]:
-    """New names for names that a tactic introduces and that are taken at the place."""
-    taken = set(here.values())
-    words = locals_of(action.tactic)
-    used = taken.union(here, words)
-    fresh: dict[str, str] = {}
-    for word in words:
-        if word in taken and word not in here:
-            number = 1
-            while (name := f"{word}_{number}") in used:
-                number += 1
-            fresh[word] = name
-            used.add(name)
-    return fresh
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # Changes the tree after final verification refused a proof, so that the search does not find this proof again.
 #
@@ -145,23 +69,10 @@ def _fresh(action: Action, here: Mapping[str, str]) -> dict[str, str]:
 # 3. then one that closes its state, because there the kernel may disagree with automation;
 # 4. then the deepest one, because the smallest part of the tree depends on it.
 #
-# If the proof passes through states that were merged up to names and order, the merge itself may be wrong: the text of
-# a tactic does not show how it depends on names and order. So in this case all merges of the refused proof are undone,
-# and nothing is forbidden. Their branches get separate states, which have to be proved again.
-#
 # Kept: all other tactics, so every proof without the forbidden one, and the tree below it. Another tactic with the same
 # result takes the forbidden one's place. Lost: every proof that needs the forbidden tactic at that state. If another
 # tactic was the wrong one, such a proof might have been accepted. Values that were backed up while the state counted as
 # proved remain in the means.
-
-
-class UndoneMerge(NamedTuple):
-    """A branch of an action that got a separate state."""
-
-    former: StateNode
-    """The node into which the branch's state was merged."""
-    node: StateNode
-    """The node of the branch now."""
 
 
 class Refusals:
@@ -170,16 +81,11 @@ class Refusals:
     def __init__(self) -> None:
         self._counts: collections.Counter[tuple[StateNode, str]] = collections.Counter()
 
-    def reject(self, tree: Tree, proof: ProofTree) -> list[UndoneMerge]:
-        """Undo the merges of a refused proof, or forbid one of its tactics if it has no merges. Returns the undone
-        merges. Raises ValueError if the tree does not contain that proof."""
-        actions = actions_of(tree.root, proof)
-        merges = [action for action in actions if action.aliases]
-        if merges:
-            return undo(tree, merges)
+    def reject(self, root: StateNode, proof: ProofTree) -> None:
+        """Forbid one of the tactics of a refused proof. Raises ValueError if the tree does not contain that proof."""
+        actions = actions_of(root, proof)
         self._counts.update((action.parent, action.tactic) for action in actions)
         forbid(max(actions, key=self._suspicion))
-        return []
 
     def _suspicion(self, action: Action) -> tuple[int, bool, bool, int]:
         count = self._counts[action.parent, action.tactic]
@@ -189,42 +95,21 @@ class Refusals:
 def actions_of(root: StateNode, proof: ProofTree) -> list[Action]:
     """The distinct actions of a proof. Raises ValueError if the tree does not contain that proof."""
     actions: dict[Action, None] = {}
-    todo = [(Place(root), proof)]
+    todo = [(root, proof)]
     while todo:
-        place, part = todo.pop()
-        action, below = _first_action(place, part)
+        node, part = todo.pop()
+        action = node.tried.get(part.tactic)
+        if (
+            action is None
+            or action.forbidden
+            or action.tactic != part.tactic
+            or len(action.children) != len(part.children)
+        ):
+            raise ValueError(f"not a proof of this search: {part.tactic[:80]!r} at {node.state[:80]!r}")
         if action not in actions:
             actions[action] = None
-            todo += zip(below, part.children, strict=True)
+            todo += zip(action.children, part.children, strict=True)
     return list(actions)
-
-
-def _first_action(place: Place, part: ProofTree) -> tuple[Action, list[Place]]:
-    """The first action of a part of a proof, and the places that it leads to. Raises ValueError."""
-    node, names = place
-    tried = node.tried.get(part.tactic)
-    # At a place with other names the tactic's text differs from the action's, so all actions are candidates.
-    for action in node.actions if names else [tried] if tried is not None else []:
-        tactic, below = written(action, names)
-        if tactic == part.tactic and len(below) == len(part.children) and not action.forbidden:
-            return action, below
-    raise ValueError(f"not a proof of this search: {part.tactic[:80]!r} at {node.state[:80]!r}")
-
-
-def undo(tree: Tree, actions: list[Action]) -> list[UndoneMerge]:
-    """Undo the merges of these actions: each merged branch gets a separate state. If that would make a cycle, the
-    tactic is forbidden."""
-    undone: list[UndoneMerge] = []
-    for action in actions:
-        action.others = None  # these tactics lead to the merged states
-        try:
-            for index in [index for index, alias in enumerate(action.aliases) if alias is not None]:
-                former = action.children[index]
-                undone.append(UndoneMerge(former, tree.part(action, index)))
-        except LeadsBack:
-            forbid(action)
-        unsettle(action.parent)
-    return undone
 
 
 def has_alternative(action: Action) -> bool:
@@ -239,9 +124,7 @@ def forbid(action: Action) -> None:
     node = action.parent
     node.tried[action.tactic] = None
     if action.others:
-        plain = min(action.others, key=lambda result: bool(result.aliases))  # prefer a proof without renaming
-        action.others.remove(plain)
-        take_place(action, plain)
+        take_place(action, action.others.pop(0))
         return
     action.forbidden = action.dead = True
     node.live -= 1

@@ -99,7 +99,6 @@ class TreeSearch(ABC):
         self.tree = Tree(
             root_state,
             self.parameters.max_depth,
-            self.parameters.merging,
             and_nodes=self.parameters.and_nodes,
         )
         self.statistics = SearchStatistics()
@@ -113,9 +112,6 @@ class TreeSearch(ABC):
     @abstractmethod
     def _learn(self, walk: Walk, proposals: Sequence[Proposal], value: float) -> None:
         """Update the statistics after the walk's leaf was expanded. `value`: V of the leaf (`leaf_value`)."""
-
-    def _parted(self, former: StateNode, node: StateNode) -> None:  # noqa: B027 (searches from the root need no hook)
-        """A merge was undone: one of the actions that led to `former` leads to `node` instead."""
 
     @property
     def trees(self) -> Sequence[TreeSearch]:
@@ -211,8 +207,7 @@ class TreeSearch(ABC):
         The search stays solved if it knows another proof. `node.prover.search.proofs` describes which tactics are
         forbidden with the refused proof. Raises ValueError if this search has not found that proof.
         """
-        for former, node in self._refusals.reject(self.tree, proof):
-            self._parted(former, node)
+        self._refusals.reject(self.tree.root, proof)
         self.statistics.proofs_rejected += 1
         self.statistics.proof_refused(self.solved)
 

@@ -3,118 +3,26 @@
 A state is an OR node: one of its tactics has to prove it. An action is a tactic that ran without error. It is an AND
 node over the independent branches that the tactic left: all of them have to be proved.
 
-Equal states are merged, so the tree is a directed graph. It stays acyclic, because tactics that lead back to an
-ancestor are dropped. States are equal up to the names and the order of their hypotheses
-(`KnownStates`). A node has the text of the first of its states. Actions store the names of the
-other states that were merged into it.
+States of equal text are one node, so the tree is a directed graph. It stays acyclic, because tactics that lead back to
+an ancestor are dropped.
 
 The visits and values are updated in `node.prover.search.simulation`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from common.lean import Branch, Layout, Step
-from node.lean.text.canonical import Canonical, Merging, Sketches, canonical
 from node.lean.text.goals import ELIDED
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The states of one search by text, and up to the names and the order of their hypotheses.
-#
-# Two states are equal if their canonical keys are equal. A key costs more than the rest of a simulation, and most
-# states are unique. So each state first gets a cheap sketch, and keys are computed only for states with equal sketches.
 
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """A state that was merged into a node with another text."""
-
-    state: str
-    """The text of the merged state, as Lean prints it."""
-    names: dict[str, str]
-    """From each name of the node's context to the name in the merged state."""
-
-
-class KnownStates:
-    """The nodes of a tree by text, by sketch and by canonical key."""
-
-    def __init__(self, merging: Merging) -> None:
-        self.merged = 0
-        """Number of texts that were merged into a node with another text."""
-        self._merging: Merging = merging
-        self._by_text: dict[str, tuple[StateNode, Alias | None]] = {}
-        self._sketches = Sketches()
-        self._by_sketch: dict[int, StateNode | None] = {}
-        """The only node with this sketch. None: there may be several, and all of them are in `_by_key`."""
-        self._by_key: dict[str, tuple[StateNode, Canonical]] = {}
-
-    def find(self, state: str) -> tuple[StateNode | None, Alias | None, int | None]:
-        """The node of a state (None for a new state), the state's alias (None if its text is the node's), and its
-        sketch (None if it may be merged with equal texts only)."""
-        known = self._by_text.get(state)
-        if known is not None:
-            return *known, None
-        sketch = None if self._merging == "text" else self._sketches.of(state)
-        if sketch is None or sketch not in self._by_sketch:
-            return None, None, sketch
-        form = canonical(state, self._merging)
-        if form is None:
-            return None, None, None
-        self._compute_key(sketch)
-        equal = self._by_key.get(form.key)
-        if equal is None:
-            return None, None, sketch
-        node, first = equal
-        alias = Alias(state, dict(zip(first.names, form.names, strict=True)))
-        self._by_text[state] = node, alias
-        self.merged += 1
-        return node, alias, sketch
-
-    def of_text(self, state: str) -> tuple[StateNode, Alias | None]:
-        """The node of a known state, and the state's alias (None if its text is the node's). Raises KeyError if the
-        text is unknown."""
-        return self._by_text[state]
-
-    def enter(self, node: StateNode, sketch: int | None) -> None:
-        """Add a new node. `sketch`: from `find`; None: only states with equal text are merged with this one."""
-        if ELIDED not in node.state:
-            self._by_text[node.state] = node, None
-        if sketch is None:
-            return
-        if sketch in self._by_sketch:
-            self._enter_key(node)
-        else:
-            self._by_sketch[sketch] = node
-
-    def _compute_key(self, sketch: int) -> None:
-        """Enter the key of the first state with this sketch, because there is a second one now."""
-        first = self._by_sketch[sketch]
-        if first is not None:
-            self._by_sketch[sketch] = None
-            self._enter_key(first)
-
-    def _enter_key(self, node: StateNode) -> None:
-        form = canonical(node.state, self._merging)
-        if form is not None:
-            self._by_key[form.key] = node, form
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The tree.
-
-Aliases = tuple[Alias | None, ...]
-"""One entry for each branch of an action. None: the branch has the text of its node. Empty: all branches have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A tactic, and how its branches are written. One action stands for all tactics that lead to the same states."""
+class Result(NamedTuple):
+    """A tactic, and the goals of its branches. One action stands for all tactics that lead to the same states."""
 
     tactic: str
     layout: Layout
-    aliases: Aliases = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -126,7 +34,6 @@ class Action:
     children: tuple[StateNode, ...]
     """One state for each independent branch. Empty: the tactic closed the state."""
     layout: Layout
-    aliases: Aliases = ()
     mass: float = 0.0
     """Prior mass. The prior P(a) is mass / parent.mass."""
     visits: int = 0
@@ -220,26 +127,17 @@ class Walk:
     leaf: StateNode
 
 
-class LeadsBack(ValueError):
-    """An action would lead to an ancestor of its own state, and make a cycle."""
-
-
 class Tree:
     """All states of one search."""
 
-    def __init__(self, root_state: str, max_depth: int, merging: Merging = "text", *, and_nodes: bool = True) -> None:
+    def __init__(self, root_state: str, max_depth: int, *, and_nodes: bool = True) -> None:
         self.max_depth = max_depth
         self._and_nodes = and_nodes
         self.root = StateNode(0, root_state, None)
-        self.nodes = [self.root]
-        self._known = KnownStates(merging)
-        _, _, sketch = self._known.find(root_state)
-        self._known.enter(self.root, sketch)
-
-    @property
-    def merged(self) -> int:
-        """Number of texts that were merged into a node with another text."""
-        return self._known.merged
+        self.nodes: list[StateNode] = []
+        self._by_text: dict[str, StateNode] = {}
+        """Without states with terms that Lean has elided: their equal texts may be different states."""
+        self._enter(self.root)
 
     def add_action(self, node: StateNode, tactic: str, mass: float, branches: tuple[Branch, ...]) -> Action | None:
         """Add a tactic and its branches. None if it leads back to the state itself or an ancestor, or is too deep.
@@ -251,28 +149,28 @@ class Tree:
             return None
         if len(branches) > 1 and not self._and_nodes:
             branches = (joined(branches),)
-        find = self._known.find
-        lookups = [find(branch.state) for branch in branches]
-        known = tuple([child for child, _, _ in lookups])
+        find = self._by_text.get
+        known = tuple([find(branch.state) for branch in branches])
         if any(known) and leads_back(node, known):
             return None
         # 2. Another tactic may have led to the same states.
         twin = None if None in known else find_twin(node, known)
         layout = tuple([branch.goals for branch in branches])
         if twin is not None:
-            join(twin, Result(tactic, layout, as_aliases(alias for _, alias, _ in lookups)), mass)
+            join(twin, Result(tactic, layout), mass)
             return twin
         # 3. A new action, with nodes for new states.
         action = Action(tactic, node, (), layout)
-        children, aliases = [], []
-        for index, (branch, (child, alias, sketch)) in enumerate(zip(branches, lookups, strict=True)):
+        children = []
+        for index, (branch, child) in enumerate(zip(branches, known, strict=True)):
             if child is None and index:  # an earlier branch of this tactic may have added the same state
-                child, alias, sketch = find(branch.state)
-            child = child or self._new(branch.state, (action, index), sketch)
+                child = find(branch.state)
+            if child is None:
+                child = StateNode(len(self.nodes), branch.state, (action, index), depth=node.depth + 1)
+                self._enter(child)
             child.parents.append(action)
             children.append(child)
-            aliases.append(alias)
-        action.children, action.aliases = tuple(children), as_aliases(aliases)
+        action.children = tuple(children)
         # 4. What it changes above: the state's prior mass, and perhaps the proof.
         node.actions.append(action)
         add_mass(action, mass)
@@ -282,30 +180,10 @@ class Tree:
             settle(action)
         return action
 
-    def part(self, action: Action, index: int) -> StateNode:
-        """Undo a merge: the branch gets a separate node with its own text, which is not merged with other texts.
-
-        Returns the node. It may exist already, from an earlier undone merge. Raises LeadsBack if that node is an
-        ancestor of the action. The caller has to recompute which states are solved.
-        """
-        alias = action.aliases[index]
-        assert alias is not None  # callers pass merged branches only
-        child, child_alias = self._known.of_text(alias.state)
-        if child_alias is not None:
-            child = self._new(alias.state, (action, index), None)
-        elif leads_back(action.parent, (child,)):
-            raise LeadsBack(alias.state[:80])
-        action.children[index].parents.remove(action)
-        child.parents.append(action)
-        action.children = (*action.children[:index], child, *action.children[index + 1 :])
-        action.aliases = as_aliases((*action.aliases[:index], None, *action.aliases[index + 1 :]))
-        return child
-
-    def _new(self, state: str, origin: tuple[Action, int], sketch: int | None) -> StateNode:
-        child = StateNode(len(self.nodes), state, origin, depth=origin[0].parent.depth + 1)
-        self.nodes.append(child)
-        self._known.enter(child, sketch)
-        return child
+    def _enter(self, node: StateNode) -> None:
+        self.nodes.append(node)
+        if ELIDED not in node.state:
+            self._by_text[node.state] = node
 
 
 def add_mass(action: Action, mass: float) -> None:
@@ -326,12 +204,6 @@ def joined(branches: tuple[Branch, ...]) -> Branch:
     return Branch("\n\n".join(texts[place] for place in places), places)
 
 
-def as_aliases(aliases: Iterable[Alias | None]) -> Aliases:
-    """The aliases as a tuple; the empty tuple if all are None, which is the usual case."""
-    listed = tuple(aliases)
-    return listed if any(listed) else ()
-
-
 def find_twin(node: StateNode, children: tuple[StateNode | None, ...]) -> Action | None:
     """The action of this node that leads to the same states, if there is one."""
     return next((action for action in node.actions if action.children == children), None)
@@ -339,14 +211,10 @@ def find_twin(node: StateNode, children: tuple[StateNode | None, ...]) -> Action
 
 def join(twin: Action, result: Result, mass: float) -> None:
     """Add a tactic to the action that leads to the same states. The new tactic replaces the action's tactic if that one
-    is forbidden, or if only that one needs a renamed proof."""
+    is forbidden."""
     add_mass(twin, mass)
     if not twin.forbidden:
-        former = Result(twin.tactic, twin.layout, twin.aliases)
-        better = bool(twin.aliases) and not result.aliases
-        twin.others = [*(twin.others or ()), former if better else result]
-        if better:
-            take_place(twin, result)
+        twin.others = [*(twin.others or ()), result]
         return
     take_place(twin, result)
     twin.forbidden = False
@@ -356,17 +224,8 @@ def join(twin: Action, result: Result, mass: float) -> None:
 
 
 def take_place(action: Action, result: Result) -> None:
-    """Replace the action's tactic by another one that leads to the same states.
-
-    A state that was first reached by the former tactic has that tactic's names. If the new tactic gives other names,
-    the path of the state keeps the former tactic.
-    """
-    if result.aliases != action.aliases:
-        former = Action(action.tactic, action.parent, action.children, action.layout, forbidden=True)
-        for child in action.children:
-            if child.origin is not None and child.origin[0] is action:
-                child.origin = former, child.origin[1]
-    action.tactic, action.layout, action.aliases = result.tactic, result.layout, result.aliases
+    """Replace the action's tactic by another one that leads to the same states."""
+    action.tactic, action.layout = result
 
 
 def leads_back(node: StateNode, children: tuple[StateNode | None, ...]) -> bool:

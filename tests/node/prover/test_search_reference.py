@@ -255,7 +255,7 @@ def outcome_of(seed: int, state: str, tactic: str) -> Outcome:
 def test_the_search_is_that_of_the_pseudocode_where_our_deviations_are_off(seed: int) -> None:
     # With few visits the paper's c_base leaves nothing to exploration, and its progressive_c leaves it at one round.
     small = {"progressive_c": (0.01, 0.3)[seed % 2], "c_base": (2.0, 10.0, 3200.0)[seed % 3]}
-    parameters = SearchParameters(unvisited_zero=True, merging="text", discount=0.9, **small)
+    parameters = SearchParameters(unvisited_zero=True, discount=0.9, **small)
     search, pseudocode = Search("s", parameters), Pseudocode(seed, parameters)
     # 1. The same states are expanded, in the same order.
     while not search.solved and search.statistics.simulations < 100:
