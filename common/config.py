@@ -33,15 +33,17 @@ SECTIONS = (
 """The sections that a file may have."""
 
 
-TAKEN_OUT: dict[str, Any] = {
-    "trainer.unlikelihood": 0.0,
-    "search.negate_below": 0.0,
-    "search.negation_share": 0.125,
-    "search.negation_simulations": 8,
-    "search.merging": "text",
+TAKEN_OUT: dict[str, tuple[Any, ...]] = {
+    "trainer.unlikelihood": (0.0,),
+    "search.negate_below": (0.0,),
+    "search.negation_share": (0.125,),
+    "search.negation_simulations": (8,),
+    "search.merging": ("text", "names-and-order"),
+    "progress": ("",),
+    "guidance": ({"use": "value", "share": 1.0, "exponent": 1.0},),
 }
-"""Keys of earlier versions, in their sections, and the value that says what is done without them. Every run wrote its
-whole configuration, so its files have these keys: with this value they are passed over."""
+"""Keys of earlier versions, in their sections. A run wrote its whole configuration, so the files of earlier runs have
+them. They are passed over with these values: their defaults, and what says what is done without them."""
 
 
 class ConfigError(ValueError):
@@ -277,7 +279,7 @@ def _check_keys(cls: type, table: Mapping[str, Any], where: str, outer: str = ""
 
 def _check_taken_out(key: str, value: Any, where: str) -> None:
     """Raises ConfigError where a key of earlier versions asks for what there is no longer."""
-    if value != TAKEN_OUT[key]:
+    if value not in TAKEN_OUT[key]:
         raise ConfigError(
             f"{where} {key} = {value!r}: there is no such option any more, because it showed no effect "
             "(docs/results.md): delete this line"

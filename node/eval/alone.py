@@ -20,8 +20,6 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain, library
 from node.llm.settings import ModelSettings
 from node.play.here import LocalAttempts
 from node.play.policies import parse
-from node.progress.guidance import Guidance
-from node.prover.policies.combined import open_guide
 from node.prover.policies.premises import open_source
 from node.prover.search.parameters import SearchParameters
 from node.prover.settings import ProverSettings
@@ -45,25 +43,18 @@ class LoneVenue:
         searches: int = 0,
         models: ModelSettings | None = None,
         premises: str = "",
-        progress: str = "",
-        guidance: Guidance | None = None,
         search: SearchParameters | None = None,
         note: Callable[[str], None] = lambda text: None,
     ) -> None:
         """`searches`: concurrent searches, 0 for as many as a prover has. `models`: settings of language models.
-        `premises`: folder of a premise index. `progress`, `guidance`: a progress model that is used with the policy,
-        and how. `search`: parameters of the search. Raises BadPolicy."""
+        `premises`: folder of a premise index. `search`: parameters of the search. Raises BadPolicy."""
         self.toolchain = toolchain
         self.asked = policy
         self.policy = without_servers(policy)
         self.label = label_of(parse(policy))
         self.weights = digests(parse(policy), note)
-        guidance = guidance or Guidance()
         if (source := open_source(premises)) is not None:
             self.weights["premises"] = source.digest
-        if (guide := open_guide(progress, guidance)) is not None:
-            self.weights["progress"] = guide.words
-            self.label += f", predicted steps as {guide.guidance.words}"
         self.lean = LeanFacts(
             version=toolchain.version,
             name=toolchain.name,
@@ -75,8 +66,6 @@ class LoneVenue:
         self._prover = ProverSettings(
             policy="",
             premises=premises,
-            progress=progress,
-            guidance=guidance,
             search=search or SearchParameters(),
         )
         self.leaves = self._prover.leaves

@@ -3,7 +3,6 @@
     proofmesh train progress --from-scratch --out runs/progress
     proofmesh trace PROJECT --format progress --out trace
     proofmesh train progress bert-base-uncased --data trace/progress.jsonl --prefix --target steps
-    proofmesh prove 'theorem t (p q : Prop) : p ∧ q → q ∧ p' --progress runs/progress/model
 
 The same command resumes an interrupted training. At the end it shows the error on held-out theorems, compared with
 predictions that need no model.
@@ -66,10 +65,10 @@ class ProgressSettings(TuningSettings):
     bank's FOLDER or FOLDER@warm."""
 
     prefix: bool = False
-    """Include the tactics before in the text, as LeanProgress does. A search gives the model only states."""
+    """Include the tactics before in the text, as LeanProgress does."""
 
     states: bool = True
-    """Train also on questions without a tactic: how many steps a state needs. A search uses this as value."""
+    """Train also on questions without a tactic: how many steps a state needs."""
 
     target: Target = "log"
     """Target of the regression: `log` for log(1 + steps), where one step more matters less if many remain, or
@@ -149,4 +148,4 @@ def _run(settings: ProgressSettings) -> None:
         f"{summary['parameters']:,} parameters, {summary['questions']:,} questions, {summary['steps']:,} steps in "
         f"{summary['seconds']:,.0f} s"
     )
-    say(f"use it with --progress {summary['use']}")
+    say(f"the model is in {summary['use']}")

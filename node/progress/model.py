@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import torch
 from transformers import (
     AutoModelForSequenceClassification,
@@ -37,7 +36,7 @@ PAD, UNKNOWN, BEGIN = "[PAD]", "[UNK]", "[CLS]"
 
 @dataclass(frozen=True)
 class Asking:
-    """The format of a model's questions. The defaults are for LeanDojo-v2's models, whose config.json has none."""
+    """The format of a model's questions. The defaults are those of LeanDojo-v2's models."""
 
     target: Target = "steps"
     prefix: bool = True
@@ -97,22 +96,11 @@ class ProgressModel:
         self.tokenizer.save_pretrained(folder)
 
 
-def load(name: str, device: str = "cpu") -> ProgressModel:
-    """A trained model, ready for predictions. Raises InputError if it is missing, or not a progress model."""
-    classifier = _pretrained(name, device, begins=False)
-    stored = getattr(classifier.config, KEY, None)
-    try:
-        asking = msgspec.convert(stored, Asking) if stored is not None else Asking()
-    except msgspec.ValidationError as error:
-        raise InputError(f"{name}: `{KEY}` in config.json is wrong: {error}") from error
-    return _ready(classifier, _tokenizer(name), asking)
-
-
 def begin(name: str, asking: Asking, device: str, *, seed: int) -> ProgressModel:
     """A model to train further. If it is not a progress model, its output layer gets random weights. Raises
     InputError."""
     torch.manual_seed(seed)
-    return _ready(_pretrained(name, device, begins=True), _tokenizer(name), asking)
+    return _ready(_pretrained(name, device), _tokenizer(name), asking)
 
 
 def fresh(shape: Shape, asking: Asking, texts: Iterable[str], device: str, *, seed: int) -> ProgressModel:
@@ -154,7 +142,7 @@ def _ready(model: Any, tokenizer: Any, asking: Asking) -> ProgressModel:
     return ProgressModel(model, tokenizer, asking)
 
 
-def _pretrained(name: str, device: str, *, begins: bool) -> Any:
+def _pretrained(name: str, device: str) -> Any:
     """Raises InputError."""
     where = _device(device)
     try:
@@ -163,14 +151,12 @@ def _pretrained(name: str, device: str, *, begins: bool) -> Any:
         raise InputError(str(error)) from error
     try:
         with quiet():
-            classifier, loading = AutoModelForSequenceClassification.from_pretrained(
-                folder, num_labels=1, ignore_mismatched_sizes=begins, output_loading_info=True, dtype=torch.float32
+            classifier = AutoModelForSequenceClassification.from_pretrained(
+                folder, num_labels=1, ignore_mismatched_sizes=True, dtype=torch.float32
             )
     except Exception as error:  # each architecture raises different errors
         why = " ".join(str(error).split())[:300]
         raise InputError(f"{name}: cannot be used as a progress model: {why}") from error
-    if loading["missing_keys"] and not begins:
-        raise InputError(f"{name}: has no trained output layer with one number; `proofmesh train progress` trains one")
     return classifier.to(where)
 
 

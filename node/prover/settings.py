@@ -8,7 +8,6 @@ from pathlib import Path
 from common.limits import Duration, Natural, Positive, Timeout
 from common.machine import read_machine, sizes
 from common.settings import Sampling
-from node.progress.guidance import Guidance
 from node.prover.policies.names import INFERENCE, BadPolicy, has_network, parse
 from node.prover.search.parameters import SearchParameters
 
@@ -33,13 +32,6 @@ class ProverSettings:
     """Folder of an index of premises (`proofmesh premises index`). Lemmas of a library that are relevant for a state go
     into the prompts of models whose template has a place for them; with other policies they are proposed as tactics.
     Empty: none."""
-
-    progress: str = ""
-    """A progress model (`proofmesh train progress`): a folder or a hub id. Its predicted steps give values or rank
-    tactics. Empty: none."""
-
-    guidance: Guidance = field(default_factory=Guidance)
-    """How the predicted steps are used."""
 
     searches: Natural = 0
     """Searches at once; 0 means four per core."""
@@ -89,8 +81,8 @@ class ProverSettings:
         return self.search.beside(network=has_network(parse(self.policy, INFERENCE)))
 
     def check(self) -> None:
-        """Raises ValueError if the policy is unknown, or if one of its files (tactics, proofs, template, premises,
-        progress model) cannot be used."""
+        """Raises ValueError if the policy is unknown, or if one of its files (tactics, proofs, template, premises)
+        cannot be used."""
         from node.prover.policies.fixed import contents
         from node.prover.policies.proofs import read_proofs
         from node.prover.policies.sources import template_of
@@ -100,10 +92,6 @@ class ProverSettings:
                 from node.prover.policies.premises import open_source
 
                 open_source(self.premises)
-            if self.progress:
-                from node.prover.policies.combined import open_guide
-
-                open_guide(self.progress, self.guidance)
             for name in parse(self.policy, INFERENCE):
                 if name.is_model:
                     template_of(name)

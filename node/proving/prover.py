@@ -360,9 +360,7 @@ class TheoremProver:
         # Closing tactics of an imported library (grind, aesop, ...) help at every state, not only at the root.
         closing = [*LIST_CLOSING, *(each for each in self._closing.known() if each not in (*LIST_CLOSING, "omega"))]
         limit, settings = task.limit, self._settings
-        loads = self._lean is not None and (
-            settings.premises or settings.progress or any(name.kind == HF for name in parse(policy))
-        )
+        loads = self._lean is not None and (settings.premises or any(name.kind == HF for name in parse(policy)))
         if limit is None or not loads:
             await self._attempts.open(policy, closing)
             return
@@ -423,8 +421,6 @@ async def local_prover(
     prover = ProverSettings(
         policy="",
         premises=settings.premises,
-        progress=settings.progress,
-        guidance=settings.guidance,
     )
     async with LocalAttempts(
         lean, prover, models=settings.models, unknown=closing.unknown, watch=watch, note=note

@@ -9,7 +9,6 @@ from common.limits import Natural, Samples
 from common.protocol.attempts import MethodName, TreeMethod
 from common.settings import SAMPLES
 from node.llm.settings import ModelSettings
-from node.progress.guidance import Guidance
 
 CLOSING = ("rfl", "assumption", "simp", "decide", "omega", "simp_all", "grind", "aesop", "norm_num", "ring")
 """Cheap ones first. Tactics that this Lean or project does not have are detected and skipped."""
@@ -50,13 +49,6 @@ class ProvingSettings:
     """Folder of an index of premises (`proofmesh premises index`). Lemmas of a library that are relevant for a state go
     into the prompts of models whose template has a place for them; with other policies they are proposed as tactics.
     Empty: none."""
-
-    progress: str = ""
-    """A progress model (`proofmesh train progress`): a folder or a hub id. Its predicted steps give values or rank
-    tactics. Empty: none."""
-
-    guidance: Guidance = field(default_factory=Guidance)
-    """How the predicted steps are used."""
 
     closing: list[str] = field(default_factory=lambda: list(CLOSING))
     """Tactics that are tried first, all in one batch. Tactics that this Lean does not know are skipped."""

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 TRAINING = {"common", "node.bank", "node.data", "node.lean", "node.llm", "node.model", "node.training"}
 TUNING = TRAINING | {"node.tuning"}
-SEARCHING = {"common", "node.lean", "node.llm", "node.play", "node.progress", "node.prover"}
+SEARCHING = {"common", "node.lean", "node.llm", "node.play", "node.prover"}
 """What all that trains models, fine-tunes those of others, or searches in this process may import."""
 
 MAY_IMPORT = {
@@ -34,7 +34,7 @@ MAY_IMPORT = {
     # Roles.
     "node.learner": {"common", "node.bank", "node.data", "node.lean", "node.model", "node.training"},
     "node.inference": {"common", "node.llm", "node.model"},
-    "node.prover": {"common", "node.lean", "node.llm", "node.progress", "node.retrieval"},
+    "node.prover": {"common", "node.lean", "node.llm", "node.retrieval"},
     "node.lean_proxy": {"common", "node.lean"},
     # What uses the parts of roles in one process, without a mesh.
     "node.play": {"common", "node.inference", "node.lean", "node.llm", "node.model", "node.prover"},

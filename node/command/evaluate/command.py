@@ -42,7 +42,6 @@ from common.protocol.attempts import Method, TreeMethod
 from common.settings import SAMPLES, LeanSettings, Sampling
 from common.watch.tracking import check_tracker
 from node.llm.settings import ModelSettings
-from node.progress.guidance import Guidance
 from node.prover.search.parameters import SearchParameters
 
 if TYPE_CHECKING:
@@ -131,13 +130,6 @@ class EvalSettings:
     premises: str = ""
     """Folder of a premise index (`proofmesh premises index`). Retrieved premises are added to the prompts of models
     that read premises, and are proposed as tactics with other policies. Empty: none."""
-
-    progress: str = ""
-    """A progress model (`proofmesh train progress`), as a folder or a hub id. Its predicted steps give values or rank
-    tactics. Empty: none."""
-
-    guidance: Guidance = field(default_factory=Guidance)
-    """How predicted steps are used."""
 
     search: SearchParameters = field(default_factory=SearchParameters)
     """Parameters of the search, as in section [prover.search] of a mesh."""
@@ -244,8 +236,6 @@ def check(settings: EvalSettings) -> None:
         raise UserError("--sampling cannot be used with --url: set [prover] sampling in the mesh's configuration")
     if settings.url and settings.premises:
         raise UserError("--premises cannot be used with --url: set [prover] premises in the mesh's configuration")
-    if settings.url and settings.progress:
-        raise UserError("--progress cannot be used with --url: set [prover] progress in the mesh's configuration")
     if settings.url and settings.search != SearchParameters():
         raise UserError("--search cannot be used with --url: set [prover.search] in the mesh's configuration")
     if (settings.correct or settings.then) and settings.method is not Method.WHOLE_PROOF:
@@ -401,8 +391,6 @@ async def _venue(call: _Call, policy: str) -> AsyncIterator[Venue]:
         searches=settings.searches,
         models=settings.models,
         premises=settings.premises,
-        progress=settings.progress,
-        guidance=settings.guidance,
         search=settings.search,
         note=call.note,
     )

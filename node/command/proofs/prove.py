@@ -142,8 +142,6 @@ def check(settings: ProveSettings) -> None:
         raise UserError(f"{' and '.join(named)} and --policy name policies: use one of them")
     if settings.url and settings.proving.premises:
         raise UserError("--premises cannot be used with --url: set [prover] premises in the mesh's configuration")
-    if settings.url and settings.proving.progress:
-        raise UserError("--progress cannot be used with --url: set [prover] progress in the mesh's configuration")
     if settings.url:
         from node.play.policies import check_for_mesh
 

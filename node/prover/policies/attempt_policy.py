@@ -9,17 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.protocol.attempts import Attempt, Purpose
-from node.prover.policies.combined import (
-    ByTurns,
-    ExploringPolicy,
-    MixturePolicy,
-    Part,
-    Player,
-    RuledPolicy,
-    open_guide,
-    with_guide,
-    wrapped,
-)
+from node.prover.policies.combined import ByTurns, ExploringPolicy, MixturePolicy, Part, Player, RuledPolicy, wrapped
 from node.prover.policies.fixed import CLOSING, FixedPolicy, NeighbourTactics, tactics_policy
 from node.prover.policies.language_model import LanguageModelPolicy, decoding_of
 from node.prover.policies.names import (
@@ -97,7 +87,6 @@ class AttemptPolicies:
         self._model_policy = lru_cache(MOST_OPEN)(self._opened_policy)
         self._model_proofs = lru_cache(MOST_OPEN)(self._opened_proofs)
         self._premises = open_source(settings.premises)
-        self._guide = open_guide(settings.progress, settings.guidance)
 
     def parse(self, policy: str) -> list[PolicyName]:
         """The parts of a policy. Raises BadPolicy."""
@@ -113,8 +102,7 @@ class AttemptPolicies:
                 self._listed_proofs[name] = ListedProofs(read_proofs(Path(name.where)))
 
     async def open(self) -> None:
-        """Load the index of premises and the progress model, which otherwise happens at their first use. Raises
-        BadPolicy."""
+        """Load the index of premises, which otherwise happens at its first use. Raises BadPolicy."""
         if self._premises is not None:
             try:
                 await self._premises.open()
@@ -122,8 +110,6 @@ class AttemptPolicies:
                 raise BadPolicy(f"premises: {error}") from error
             except ModuleNotFoundError as error:
                 raise BadPolicy(f"premises: needs {error.name}: pip install 'proofmesh[trainers]'") from error
-        if self._guide is not None:
-            await self._guide.open()
 
     def forget_models(self) -> None:
         """Drop the policies and sources of proofs of language models, which were closed."""
@@ -146,7 +132,6 @@ class AttemptPolicies:
         if not parts:
             return policy
         policy = with_retrieved(policy, theorem, self._premises, has_values=network)
-        policy = with_guide(policy, self._guide)
         if people and not attempt.policy and all(name.is_network for name in names):
             return wrapped(policy, lambda each: for_people(each, theorem))
         if people:

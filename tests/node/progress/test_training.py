@@ -6,11 +6,11 @@ import shutil
 
 import pytest
 from safetensors.torch import load_file, save_file
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from node.progress import command
 from node.progress.data import Question, decode, encode, question, questions, read, split
-from node.progress.guidance import ProgressSource
-from node.progress.model import load
+from node.progress.model import Asking, begin
 from node.progress.training import baselines, measures
 from tests.node.progress.conftest import flags, rows, write
 
@@ -70,14 +70,19 @@ def test_a_model_learns_what_the_data_says(trained):
     assert model["rank_correlation"] > 0.8 and found["tactics"]["model"]["rank_correlation"] > 0.8
 
 
-async def test_a_trained_model_is_asked_in_batches_and_answers_are_kept(trained):
-    source = ProgressSource(str(trained / "model"))
-    await source.open()
-    assert source.answers_states
-    near, far = await source.steps([question("x y : Nat\n⊢ near (x + 17)"), question("x y : Nat\n⊢ farthest (x + 17)")])
-    assert near < far
-    again = await source.steps([question("x y : Nat\n⊢ near (x + 17)")] * 2)
-    assert again == [near, near]
+def test_a_trained_model_is_read_as_leandojo_reads_its_own(trained):
+    """As its scorer does: transformers' classes, one number for a text of goal, prefix and tactic."""
+    tokenizer = AutoTokenizer.from_pretrained(trained / "model")
+    model = AutoModelForSequenceClassification.from_pretrained(
+        trained / "model", num_labels=1, problem_type="regression"
+    )
+
+    def steps(goal, tactic):
+        text = f"Goal:\n{goal}\n\nPrefix:\n\n\nCandidate tactic:\n{tactic}\n".strip()
+        inputs = tokenizer(text, return_tensors="pt", truncation=True, padding=True)
+        return decode(model(**inputs).logits.item(), "log")
+
+    assert steps("x y : Nat\n⊢ near (x + 17)", "finish") < steps("x y : Nat\n⊢ farthest (x + 17)", "thrice") - 1
 
 
 def test_a_finished_run_is_not_repeated_and_another_one_is_refused(trained, lines, capsys):
@@ -165,6 +170,6 @@ def test_a_trained_model_is_trained_on_and_an_adapter_is_merged(trained, lines, 
 
 
 def test_a_text_is_answered_alike_alone_and_in_a_batch(trained):
-    model = load(str(trained / "model"))
+    model = begin(str(trained / "model"), Asking(), "cpu", seed=0)
     texts = [question(row["goal"], row["tactic"] * length) for row in rows(5) for length in (1, 4)]
     assert model.predict(texts) == pytest.approx([model.predict([text])[0] for text in texts], abs=1e-4)

@@ -1,7 +1,6 @@
-"""A trained model in real searches in Lean, and `proofmesh train progress` after kill -9."""
+"""`proofmesh train progress` after kill -9."""
 
 import asyncio
-import json
 import os
 import signal
 import subprocess
@@ -10,27 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from node.command.evaluate import command as evaluation
 from tests.node.progress.conftest import flags
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[3]
-
-STATEMENT = {"name": "swap", "statement": "theorem swap (p q : Prop) : p ∧ q → q ∧ p"}
-
-
-@pytest.mark.lean
-@pytest.mark.compute
-@pytest.mark.parametrize("use", ["value", pytest.param("rank", marks=pytest.mark.slow)])
-def test_a_search_with_predicted_steps_proves_and_says_so(use, trained, tmp_path):
-    bench = tmp_path / "bench.jsonl"
-    bench.write_text(json.dumps(STATEMENT), encoding="utf-8")
-    out = tmp_path / "eval"
-    more = ["--lean-attempts", "200", "--progress", str(trained / "model"), "--guidance.use", use, "--out", str(out)]
-    assert evaluation.main(["--bench", str(bench), "--policy", "tactics", *more]) == 0
-    rows = [json.loads(line) for line in (out / "attempts.jsonl").read_text().splitlines()]
-    assert [row["script"] != "" for row in rows] == [True]
-    assert f"predicted steps as {use}" in (out / "results.json").read_text()
 
 
 def reached(out: Path, step: int) -> bool:
