@@ -96,4 +96,6 @@ async def test_an_imported_bank_is_trained_and_evaluated_on_from_a_given_network
     assert summary["costs"]["eval"]["attempts"] == 6 and summary["costs"]["eval-beside"]["attempts"] >= 2
     with closing(sqlite3.connect(tmp_path / "runs" / run_name / "proofs.sqlite")) as db:
         attempted = set(db.execute("SELECT split, purpose FROM attempts JOIN theorems USING (theorem_id)"))
+        ((noted,),) = db.execute("SELECT value FROM notes WHERE key = 'progress'")
     assert attempted <= {("train", "train"), ("train", "disprove"), ("test", "eval")}
+    assert json.loads(noted)["steps"] == 0, "these are of the control, and there was none"

@@ -52,6 +52,7 @@ def test_the_errors_are_what_they_say():
     assert found["root_mean_squared_error"] == pytest.approx((4 / 3) ** 0.5, abs=1e-4)
     assert found["rank_correlation"] == 1.0
     assert found["by_distance"]["2"]["mean_absolute_error"] == 2.0
+    assert measures([3.0, 1.0, 1.0, 0.0], [0, 1, 1, 2])["rank_correlation"] == -1.0
     assert measures([1.0, 1.0], [0, 1])["rank_correlation"] is None
 
 
