@@ -95,6 +95,7 @@ async def check_fault(run: Run, bus: Bus, fault: Fault) -> None:
     await until(told, what="a heartbeat")
     look = await watched.look()
     assert look.fault is fault, look.why
+    assert look.nodes and all(0 <= node.up < 86_400 for node in look.nodes), "they began today"
     with (console := Console(width=200)).capture() as shown:
         console.print(drawn(look))
     for text in (look.why.partition(":")[0], "learner-", "todo-train", "Lean: run", "(slot was free)"):

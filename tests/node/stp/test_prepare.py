@@ -39,7 +39,7 @@ PROOFS = (
 
 def test_statements_proofs_pairs_and_lemmas_are_kept_and_loaded(tmp_path: Path) -> None:
     source = _rows(tmp_path / "mine.jsonl", *PROOFS, _stated("s1", "(n : Nat) : n = n"))
-    out = tmp_path / "out"
+    out = tmp_path / "new" / "out"
     assert _run(source, "--out", out, "--lemmas", "pocket", "--empty-lemma", "1") == Exit.DONE
     data = load_prepared(out)
     assert [each.theorem.name for each in data.statements] == ["p1", "p2", "p3", "s1"]

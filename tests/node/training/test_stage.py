@@ -40,9 +40,10 @@ def command(stage: str, settings: object) -> list[str]:
 
 
 def test_a_stage_learns_and_keeps_what_it_was(tmp_path: Path) -> None:
-    settings = small(tmp_path, steps=30, evaluate_every=30, save_every=30)
+    settings = small(tmp_path, steps=30, evaluate_every=30, save_every=30, log_every=8)
     metrics = run_stage("sft", settings)
     losses = curve(tmp_path)
+    assert list(losses) == [1, 8, 16, 24, 30]
     assert losses[30] < 0.7 * losses[1]
     assert {"valid_loss", "valid_bits_per_byte", "valid_tactic_accuracy", "valid_value_error"} <= metrics.keys()
     assert (checkpoints(tmp_path) / STABLE).read_text().strip() == "step-000030"
