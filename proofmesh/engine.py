@@ -75,7 +75,7 @@ class Engine:
 
         async def made() -> FileVerifier:
             verifier = FileVerifier(toolchain, at_once=at_once, seconds=seconds, memory_mb=memory_mb)
-            self._stack.callback(verifier.close)
+            self._stack.push_async_callback(verifier.close)
             return verifier
 
         environment = sorted(toolchain.environment.items())

@@ -199,7 +199,7 @@ class FillRun:
             finder = GapFinder(toolchain, seconds, memory, settings.lean.header_seconds, contexts)
             self.stack.push_async_callback(finder.close)
             files = FileVerifier(toolchain, at_once=1, seconds=seconds, memory_mb=memory)
-            self.stack.callback(files.close)
+            self.stack.push_async_callback(files.close)
             made = self.prover
             opening = _prover(settings, toolchain, self.report) if made is None else made(toolchain)
             prover, at_once = await self.stack.enter_async_context(opening)

@@ -193,7 +193,7 @@ class Lean(Part):
                     kind.value: number for kind, number in requests.counts.outcomes.items() if number
                 }
             finally:
-                verifier.close()
+                await verifier.stop()
         return results
 
 

@@ -172,7 +172,7 @@ class Fill(Part):
                     counts = f"{row['filled']:>3} of {row['gaps']:<3}"
                     say(f"{file.name:<28}{counts} {row['wall_s']:>6} s", file=sys.stderr)
         finally:
-            verifier.close()
+            await verifier.close()
         rows = results["files"].values()
         gaps, filled = sum(row["gaps"] for row in rows), sum(row["filled"] for row in rows)
         results["all"] = {

@@ -378,7 +378,7 @@ class LeanChecks:
         try:
             report = await verifier.verify_text(HONEST + CHEATS)
         finally:
-            verifier.close()
+            await verifier.close()
         # 2. Trust needs both: a verifier that refuses everything also refuses the cheats.
         verdicts = {each.name: each for each in report.declarations}
         honest = verdicts.get("honest")
@@ -415,7 +415,7 @@ class LeanChecks:
             seen = f"not done after {SECOND_SECONDS:.0f} s: it reads all of Lean's library first, in Python"
             return Row("kernels", "second kernel", "slow", seen, advice)
         finally:
-            verifier.close()
+            await verifier.close()
             await second.close()
         facts = {"second_kernel_seconds": round(report.seconds, 2)}
         if not report.accepted or not report.declarations:

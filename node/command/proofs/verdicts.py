@@ -5,11 +5,13 @@ A verdict is a row: one for each declaration, and one for each file that cannot 
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path, PurePath
@@ -22,7 +24,7 @@ from node.command.hints import unnoticed, with_hint
 from node.command.projects import lean_for
 from node.lean.check.files.report import DeclarationVerdict, FileReport
 from node.lean.check.files.sources import SourceFile, collect, from_text
-from node.lean.check.files.verifier import FileVerifier
+from node.lean.check.files.verifier import FileVerifier, Judged
 from node.lean.check.verify.judge import axioms_problem
 from node.lean.text.statement import StatementError, parse_statement
 from node.lean.toolchain.find import find
@@ -204,13 +206,40 @@ async def verify_all(
     if reference:
         await _compare(verifier, [source for group in groups for source in group], reference, report, shown)
         return
-    for group in groups:
-        async for judged in verifier.verify(group, everything=everything):
-            source = next(each for each in group if each.shown == judged.report.file)
-            if source.wanted:
-                report.add_file(_with_hints(judged.report, source.text))
-                if bare and (said := unnoticed(source.text)):
-                    report.note(f"{source.shown}, {said}")
+    async for group, judged in _verified(verifier, groups, everything):
+        source = next(each for each in group if each.shown == judged.report.file)
+        if source.wanted:
+            report.add_file(_with_hints(judged.report, source.text))
+            if bare and (said := unnoticed(source.text)):
+                report.note(f"{source.shown}, {said}")
+
+
+async def _verified(
+    verifier: FileVerifier, groups: Sequence[Sequence[SourceFile]], everything: bool
+) -> AsyncIterator[tuple[Sequence[SourceFile], Judged]]:
+    """The results of all groups in their order, as many groups in parallel as files."""
+    places = asyncio.Semaphore(verifier.at_once)
+    # None says that a group has no more results.
+    results: list[asyncio.Queue[Judged | None]] = [asyncio.Queue() for _ in groups]
+
+    async def verify(group: Sequence[SourceFile], into: asyncio.Queue[Judged | None]) -> None:
+        try:
+            async with places, aclosing(verifier.verify(group, everything=everything)) as verified:
+                async for judged in verified:
+                    into.put_nowait(judged)
+        finally:
+            into.put_nowait(None)
+
+    tasks = [asyncio.create_task(verify(group, into)) for group, into in zip(groups, results, strict=True)]
+    try:
+        for group, task, queue in zip(groups, tasks, results, strict=True):
+            while (judged := await queue.get()) is not None:
+                yield group, judged
+            await task
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _with_hints(report: FileReport, text: str) -> FileReport:

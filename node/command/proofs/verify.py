@@ -114,7 +114,7 @@ async def _verify(settings: VerifySettings) -> int:
         await verify_all(verifier, groups, reference, report, everything=settings.all, shown=shown, bare=bare)
         return report.finish()
     finally:
-        verifier.close()
+        await verifier.close()
         if second is not None:
             await second.close()
 

@@ -15,10 +15,9 @@ import structlog
 from common.files import cache_directory, write_whole
 from common.lean import Context, Theorem, digest_of
 from node.lean.check.files.commands import LookedAt
-from node.lean.check.files.sources import imports_of
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh, scratch_folder
 from node.lean.settings import LeanProcessSettings
-from node.lean.text.statement import imports_end, leading_imports
+from node.lean.text.statement import imports_end, imports_of, leading_imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 # --- Splits a text into commands, and collects those that an import does not restore. Pure ---------------------------

@@ -7,7 +7,6 @@ memory, so that data which is made to take for ever takes only the child. It sta
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -59,7 +58,11 @@ class Dialog:
     async def start(self) -> None:
         """Start the child ahead of the first request."""
         async with self._turn:
-            await self._running()
+            try:
+                await self._running()
+            except BaseException:
+                await self.close()
+                raise
 
     async def _ask(self, request: bytes, reply: type[R], seconds: float) -> R:
         child = await self._running()
@@ -103,12 +106,9 @@ class Dialog:
                 raise NotStarted(self._child.with_stderr("the reader of compiled files cannot start"))
         return self._child
 
-    def kill_now(self) -> None:
-        """Kill the child without waiting for its end."""
-        if self._child is not None:
-            with contextlib.suppress(RuntimeError):  # the event loop is closed already
-                self._child.stdin.close()
-            self._child.kill_now()
+    def own_mb(self) -> float:
+        """The child's memory in MB without mapped files; 0 if there is none."""
+        return self._child.own_mb() if self._child is not None else 0.0
 
     async def close(self) -> None:
         """End the child."""

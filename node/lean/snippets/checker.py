@@ -179,7 +179,7 @@ class SnippetChecker:
     async def stop(self) -> None:
         """End all processes."""
         await asyncio.gather(*(worker.lean.stop() for worker in self.workers))
-        self._judge.close()
+        await self._judge.close()
 
     def admit(self) -> None:
         """Raises QueueFull while more than `queue` snippets wait. One request may still add more snippets than that."""

@@ -8,6 +8,7 @@ names.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 import time
@@ -109,10 +110,9 @@ class FileJudge:
             FileReport(SNIPPET, problem, declarations=verdicts, seconds=time.monotonic() - started), self._seconds
         )
 
-    def close(self) -> None:
-        """Remove the verifiers' scratch folders."""
-        self._files.close()
-        self._proofs.close()
+    async def close(self) -> None:
+        """End the verifiers' processes, and remove their scratch folders."""
+        await asyncio.gather(self._files.close(), self._proofs.stop())
 
 
 def judgement(report: FileReport, limit: float, before: float = 0.0) -> Judgement:

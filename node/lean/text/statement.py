@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from common.lean import Theorem
-from node.lean.text.lexing import comment_end
+from node.lean.text.lexing import blanked, comment_end
 
 # --- Finds the imports of a Lean text, and combines headers: the commands before a theorem. Pure ---------------------
 #
@@ -19,6 +19,9 @@ _IMPORT = re.compile(r"(?:(?:public|meta|private)\s+)*(?:import|prelude|module)\
 
 _MODULE = re.compile(r"module(?![\w.'!?₀-₉])")
 
+_IMPORTED = re.compile(r"(?:(?:public|meta|private)\s+)*import\s+(?:all\s+)?([^\s;]+)")
+_HEADER = re.compile(r"(?:\s+|module\b|prelude\b|(?:(?:public|meta|private)\s+)*import\s+(?:all\s+)?[^\s;]+)*")
+
 CACHED_TEXTS = 256
 """Number of texts whose imports are cached: every request for a file of thousands of lines needs them again."""
 
@@ -26,6 +29,13 @@ CACHED_TEXTS = 256
 def imports(text: str) -> list[str]:
     """The `import`, `prelude` and `module` lines at the beginning of a text."""
     return [line for line, _ in _imports(text)]
+
+
+def imports_of(text: str) -> tuple[str, ...]:
+    """The modules that a text imports."""
+    code = blanked(text)
+    header = _HEADER.match(code)
+    return tuple(name.replace("«", "").replace("»", "") for name in _IMPORTED.findall(header.group() if header else ""))
 
 
 def is_module(text: str) -> bool:

@@ -72,7 +72,7 @@ async def lean():
     finder = GapFinder(toolchain)
     files = FileVerifier(toolchain, at_once=1, seconds=30, memory_mb=2048)
     yield await finder.find(TEXT), FillVerifier(toolchain, files)
-    files.close()
+    await files.close()
     await finder.close()
 
 
@@ -126,7 +126,7 @@ async def test_a_module_is_filled_and_what_its_private_theorems_leave_open_stays
         filler = Filler(prover, FillVerifier(toolchain, files), FillOptions(Budget()), Silent(), asyncio.Event())
         done = await filler.fill(await finder.find(text), FillMemory(tmp_path, ()))
     finally:
-        files.close()
+        await files.close()
         await finder.close()
     assert states(done)["a"] == states(done)["d"] == "filled" and states(done)["b"] == "refused"
     (rests,) = [(result.rests, result.axioms) for result in done.results if result.gap.name == "c"]

@@ -25,7 +25,7 @@ async def check():
         return checked, applied(text, edits_of(found, checked.fills))
 
     yield run
-    files.close()
+    await files.close()
     await finder.close()
 
 

@@ -39,7 +39,7 @@ VARIANTS = (
 async def judge() -> AsyncIterator[FileJudge]:
     judge = FileJudge(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=1024)
     yield judge
-    judge.close()
+    await judge.close()
 
 
 ALL = (HONEST, *CHEATS, *VARIANTS)

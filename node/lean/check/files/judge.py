@@ -60,6 +60,8 @@ class ReadRequest(msgspec.Struct, tag="read"):
 class ReadReply(msgspec.Struct):
     problem: str = ""
     """Why the file cannot be read; empty if it can."""
+    imports: list[str] = []
+    """The modules of the library that the written declarations name."""
 
 
 class AnswerRequest(msgspec.Struct, tag="answer"):
@@ -176,10 +178,9 @@ class Judge:
             # Reading hostile data may fail in any of these ways; the reason is the reply, and the child goes on.
             case ReadRequest():
                 try:
-                    self._read(request)
+                    return ReadReply(imports=self._read(request))
                 except (BadOlean, OSError, ValueError) as error:
                     return ReadReply(str(error))
-                return ReadReply()
             case AnswerRequest():
                 try:
                     return self._answer(request)
@@ -201,8 +202,9 @@ class Judge:
                     self._terms = Terms()
                 return Done()
 
-    def _read(self, request: ReadRequest) -> None:
-        """Read a file, and write its declarations. Raises BadOlean, OSError, ValueError."""
+    def _read(self, request: ReadRequest) -> list[str]:
+        """Read a file, and write its declarations. Returns the modules that these name as imports. Raises BadOlean,
+        OSError, ValueError."""
         module = LocalModule.read(
             request.module,
             Path(request.olean),
@@ -216,14 +218,15 @@ class Judge:
         module.check_names()
         self._modules[request.key] = module
         if not request.declarations:
-            return
+            return []
         document = Declarations(self._terms)
         for group, accepted in module.imported():
             document.group(group, accepted)
         for group in module.order:
             document.group(group)
-        written = document.written(module.library_imports(), self._queries(module))
-        Path(request.declarations).write_bytes(written)
+        imports = [*module.library_imports()]
+        Path(request.declarations).write_bytes(document.written(imports, self._queries(module)))
+        return imports
 
     @staticmethod
     def _queries(module: LocalModule) -> list[str]:

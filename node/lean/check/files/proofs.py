@@ -76,7 +76,7 @@ class ProofVerifier:
     async def stop(self) -> None:
         """Cancel running verifications, and remove scratch folders."""
         if self._files is not None:
-            self._files.close()
+            await self._files.close()
         await self.statements.stop()
 
     async def answer(self, request: LeanVerifyRequest) -> LeanVerifyReply | Failure | Busy:

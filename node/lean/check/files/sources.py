@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from node.lean.text.lexing import blanked
+from node.lean.text.statement import imports_of
 
 MAX_FILE_BYTES = 8 * 2**20
 """Size limit of a file. Mathlib's largest file has 0.3 MB."""
@@ -25,9 +25,6 @@ BOM = "the file begins with a byte order mark (BOM): remove it"
 
 _PLAIN_PART = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff«»/\\:*?\"<>|]+")
 """A part of a module's name that every Lean takes as the name of a file."""
-
-_IMPORT = re.compile(r"(?:(?:public|meta|private)\s+)*import\s+(?:all\s+)?([^\s;]+)")
-_HEADER = re.compile(r"(?:\s+|module\b|prelude\b|(?:(?:public|meta|private)\s+)*import\s+(?:all\s+)?[^\s;]+)*")
 
 
 @dataclass(frozen=True)
@@ -50,13 +47,6 @@ class SourceFile:
 def from_text(text: str, shown: str = "input", module: str = "Main") -> SourceFile:
     """A file that is not on disk."""
     return SourceFile(shown, module, text, imports_of(text))
-
-
-def imports_of(text: str) -> tuple[str, ...]:
-    """The modules that a file's header imports."""
-    code = blanked(text)
-    header = _HEADER.match(code)
-    return tuple(name.replace("«", "").replace("»", "") for name in _IMPORT.findall(header.group() if header else ""))
 
 
 def collect(paths: Sequence[Path], project: Path | None = None) -> list[list[SourceFile]]:

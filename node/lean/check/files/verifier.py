@@ -43,15 +43,15 @@ from node.lean.check.files.judge import (
     stated_key,
 )
 from node.lean.check.files.report import DeclarationVerdict, FileReport, LocalItem
-from node.lean.check.files.sources import SourceFile, from_text, imports_of, in_order
+from node.lean.check.files.sources import SourceFile, from_text, in_order
 from node.lean.check.second.calling import SecondKernel
-from node.lean.check.verify.kernel import KernelProcess
+from node.lean.check.verify.kernel import KEPT_MB, KernelProcess
 from node.lean.olean.declarations import BadAnswer, Declarations, read_answer
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
 from node.lean.process.dialog import Dialog
 from node.lean.process.fresh import Limits, OutOfLimits, scratch_folder
-from node.lean.text.statement import imports
+from node.lean.text.statement import imports, imports_of
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 _CORE = frozenset({"Init", "Lean", "Std", "Lake"})
@@ -130,13 +130,11 @@ class _Run:
 class _Session:
     """A child process that has read files, and knows what the kernel said about them."""
 
-    def __init__(self, toolchain: LeanToolchain, limits: Limits, folder: Path) -> None:
-        """`folder`: an empty folder for its files, in the folder that has those of the verifier."""
+    def __init__(self, dialog: Dialog, declarations: Path, folder: Path) -> None:
+        """`declarations`: the folder to which the child may write; `folder`: an empty folder for our files."""
         self.folder = folder
-        self.declarations = folder / "out"
-        self.declarations.mkdir(parents=True)
-        keeper = toolchain.keeper([self.declarations], [folder.parent], packages=True)
-        self.dialog = Dialog("node.lean.check.files.judge", limits, keeper)
+        self.declarations = declarations
+        self.dialog = dialog
         self._turn = asyncio.Lock()
         self._runs = 0
         self._requests: dict[str, ReadRequest] = {}
@@ -158,8 +156,8 @@ class _Session:
         """Read a file and have the kernel check it; see AnswerRequest. Raises BadOlean and OutOfLimits."""
         self._written += 1
         declarations = self.declarations / f"{self._written}"
-        await self.read(msgspec.structs.replace(read, declarations=str(declarations)))
-        answer = await kernel.answer(declarations)
+        imports = await self.read(msgspec.structs.replace(read, declarations=str(declarations)))
+        answer = await kernel.answer(declarations, imports)
         declarations.unlink()
         request = AnswerRequest(read.key, answer, everything, touched)
         reply = await self.ask(request, [read.key, *read.others], AnswerReply)
@@ -169,10 +167,10 @@ class _Session:
         self._answers[read.key].write_bytes(answer.encode())
         return reply
 
-    async def read(self, request: ReadRequest) -> None:
-        """Read a file. Raises BadOlean and OutOfLimits."""
+    async def read(self, request: ReadRequest) -> list[str]:
+        """Read a file. Returns the imports of its declarations. Raises BadOlean and OutOfLimits."""
         async with self._turn:
-            await self._read(request)
+            return await self._read(request)
 
     async def ask(self, request: object, keys: Sequence[str], reply: type[R]) -> R:
         """The reply to a request about files that were read. Raises BadOlean and OutOfLimits."""
@@ -180,13 +178,14 @@ class _Session:
             await self._read_again(keys)
             return await self.dialog.ask(request, reply)
 
-    async def _read(self, request: ReadRequest) -> None:
+    async def _read(self, request: ReadRequest) -> list[str]:
         await self._read_again(request.others)
         self._requests[request.key] = msgspec.structs.replace(request, declarations="")
         reply = await self.dialog.ask(request, ReadReply)
         if reply.problem:
             raise BadOlean(reply.problem)
         self._loaded.add(request.key)
+        return reply.imports
 
     async def _read_again(self, keys: Sequence[str]) -> None:
         """Have the child read files again that it has lost: another file was too much for it, and it was killed."""
@@ -225,9 +224,15 @@ class _Session:
                 answer.unlink(missing_ok=True)
         await self.ask(ForgetRequest([*keys]), [], Done)
 
-    async def close(self) -> None:
-        await self.dialog.close()
+    async def left(self) -> bool:
+        """Remove the session's files. True if the child has forgotten them, too, and can serve another session."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            if self._requests:
+                await self.forget([*self._requests])
+        except (OutOfLimits, BadOlean):
+            return False
+        return self.dialog.own_mb() < KEPT_MB
 
 
 class FileVerifier:
@@ -248,6 +253,7 @@ class FileVerifier:
         self._second = second
         self._limits = Limits(seconds=seconds, memory_mb=memory_mb)
         self.folder = scratch_folder(_SCRATCH)
+        self.at_once = at_once
         self._gate = asyncio.Semaphore(at_once)
         self._texts = asyncio.Semaphore(at_once)
         self._compiler = Compiler(toolchain, self._limits)
@@ -255,13 +261,16 @@ class FileVerifier:
         if second is not None:
             second.may_read(self.folder)
         self._kernel = KernelProcess(toolchain, self._limits, self.folder)
+        self._readers: list[tuple[Dialog, Path]] = []
+        """Children that no session has, each with the only folder to which it may write."""
         self.version = toolchain.version
         """Lean's version."""
         self.rechecked = "kernel" if second is None else "kernel and a second kernel"
         """What checks compiled files again."""
 
-    def close(self) -> None:
-        """Remove the scratch folder."""
+    async def close(self) -> None:
+        """End its processes, and remove the scratch folder."""
+        await asyncio.gather(self._kernel.close(), *(dialog.close() for dialog, _ in self._readers))
         shutil.rmtree(self.folder, ignore_errors=True)
 
     async def verify_text(self, text: str, *, salvage: bool = True, own: bool = False) -> FileReport:
@@ -282,36 +291,49 @@ class FileVerifier:
         `salvage`: compile again without commands that fail; `everything`: also judge definitions; `own`: the code in
         the files is the caller's own, so their statements are not compared with their text.
         """
-        session = self._session()
-        try:
-            run = self._verify(sources, session, salvage=salvage, everything=everything, own=own)
-            async with aclosing(run) as judged:
-                async for each in judged:
-                    yield each
-        finally:
-            await session.close()
+        async with (
+            self._session() as session,
+            aclosing(self._verify(sources, session, salvage=salvage, everything=everything, own=own)) as judged,
+        ):
+            async for each in judged:
+                yield each
 
     @asynccontextmanager
     async def trials(self) -> AsyncIterator[Callable[[SourceFile], Awaitable[Judged]]]:
         """Judges versions of a file one after the other in one child process, definitions included. The code in them is
         the caller's own; see `verify`."""
-        session = self._session()
+        async with self._session() as session:
 
-        async def judged(source: SourceFile) -> Judged:
-            run = self._verify([source], session, everything=True, own=True)
-            async with aclosing(run) as verified:
-                found = await anext(verified)
-            if found.key:
-                await session.forget([found.key])
-            return found
+            async def judged(source: SourceFile) -> Judged:
+                run = self._verify([source], session, everything=True, own=True)
+                async with aclosing(run) as verified:
+                    found = await anext(verified)
+                if found.key:
+                    await session.forget([found.key])
+                return found
 
-        try:
             yield judged
-        finally:
-            await session.close()
 
-    def _session(self) -> _Session:
-        return _Session(self._toolchain, self._limits, Path(tempfile.mkdtemp(prefix="session-", dir=self.folder)))
+    @asynccontextmanager
+    async def _session(self) -> AsyncIterator[_Session]:
+        dialog, written = self._readers.pop() if self._readers else self._reader()
+        session = _Session(dialog, written, Path(tempfile.mkdtemp(prefix="session-", dir=self.folder)))
+        kept = False
+        try:
+            yield session
+            kept = await session.left()
+        finally:
+            if kept:
+                self._readers.append((dialog, written))
+            else:
+                await dialog.close()
+                shutil.rmtree(session.folder, ignore_errors=True)
+                shutil.rmtree(written, ignore_errors=True)
+
+    def _reader(self) -> tuple[Dialog, Path]:
+        written = Path(tempfile.mkdtemp(prefix="reader-", dir=self.folder))
+        keeper = self._toolchain.keeper([written], [self.folder], packages=True)
+        return Dialog("node.lean.check.files.judge", self._limits, keeper), written
 
     async def _verify(
         self,
@@ -330,6 +352,7 @@ class FileVerifier:
         run.clean_modules.mkdir()
         tasks: dict[str, asyncio.Task[Judged]] = {}
         starting = asyncio.create_task(session.dialog.start())  # while the first file is compiled
+        self._kernel.prepare(self._library_imports(sources))
         try:
             known: dict[str, SourceFile] = {}
             for source, problem in in_order(sources):
@@ -361,21 +384,21 @@ class FileVerifier:
         self, submissions: Sequence[Sequence[SourceFile]], reference: Sequence[SourceFile]
     ) -> AsyncGenerator[tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]]:
         """The results of `compare` for several submissions, in order. The reference is compiled once for each batch."""
-        session = self._session()
         tasks: list[asyncio.Task[tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]]] = []
-        try:
-            judged = [each async for each in self._verify(reference, session, own=True)]
-            problems = _reference_problems(judged)
-            tasks = [
-                asyncio.create_task(self._compare(each, reference, judged, session, problems)) for each in submissions
-            ]
-            for task in tasks:
-                yield await task
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await session.close()
+        async with self._session() as session:
+            try:
+                judged = [each async for each in self._verify(reference, session, own=True)]
+                problems = _reference_problems(judged)
+                tasks = [
+                    asyncio.create_task(self._compare(each, reference, judged, session, problems))
+                    for each in submissions
+                ]
+                for task in tasks:
+                    yield await task
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _compare(
         self,
@@ -419,9 +442,10 @@ class FileVerifier:
         if set(sides[1]) <= set(sides[0]):
             return ""
         file = session.declarations / "imports"
-        file.write_bytes(Declarations(Terms()).written(dict.fromkeys([*sides[0], *sides[1]]), []))
+        together = dict.fromkeys([*sides[0], *sides[1]])
+        file.write_bytes(Declarations(Terms()).written(together, []))
         try:
-            read_answer((await self._kernel.answer(file)).encode(), 0, 0)
+            read_answer((await self._kernel.answer(file, [*together])).encode(), 0, 0)
         except (BadAnswer, OutOfLimits) as error:
             return f"the imports of the reference and of the submission cannot be loaded together: {error}"
         return ""

@@ -29,7 +29,7 @@ from node.lean.check.verify.judge import UNFINISHED, Pair
 from node.lean.check.verify.kernel import FreshLean, ProofJudge
 from node.lean.process.fresh import FinishedProcess, NotStarted, OutOfLimits, WatchedProcess
 from node.lean.text.script import INDENT
-from node.lean.text.statement import statement_lines
+from node.lean.text.statement import imports_of, statement_lines
 
 # --- Writes the three files of a verification, and turns Lean's messages on them into a verdict. Pure ----------------
 
@@ -182,6 +182,7 @@ class SingleCheck:
         compiled only if Lean accepts the proof.
         """
         root = Path(tempfile.mkdtemp(prefix="proof-", dir=self._folder))
+        self._judge.prepare(imports_of(self._lean.toolchain.header(theorem.header)))
         try:
             folder = make_folder(root / "proof")
             header = self._lean.toolchain.header(theorem.header)
@@ -208,6 +209,7 @@ class SingleCheck:
 
     async def prepare(self, theorem: Theorem) -> None:
         """Compile the statement. Raises VerificationFailed."""
+        self._judge.prepare(imports_of(self._lean.toolchain.header(theorem.header)))
         await self._statement(theorem)
 
     async def _both(self, theorem: Theorem, folder: Path) -> tuple[Path, FinishedProcess]:
@@ -424,6 +426,7 @@ class _Batch:
             self._header,
             [proof_part(f"{key}.{PROOF}.{local_name(theorem)}", theorem, text) for key, (theorem, text) in keyed],
         )
+        self._checks.judge.prepare(imports_of(self._header))
         compiled = await asyncio.gather(
             self._checks.compiled(statement, STATEMENT, statements),
             self._checks.compiled(proof, PROOF, proofs),

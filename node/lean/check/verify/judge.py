@@ -69,6 +69,8 @@ class Reply(msgspec.Struct):
     """For each pair, the axioms that the proof uses."""
     dependent: list[int] = []
     """Proofs that depend on declarations of other proofs of the file."""
+    imports: list[str] = []
+    """Of the first request: the modules of the library that the declarations name."""
 
 
 @dataclass
@@ -126,7 +128,7 @@ class Judge:
         Path(request.declarations).write_bytes(
             document.written(statements.imports, [pair.check for pair in request.pairs])
         )
-        return Reply()
+        return Reply(imports=[*statements.imports])
 
     def _judge(self, request: AnswerRequest) -> Reply:
         """The verdicts by the kernel's answer. Raises BadAnswer."""

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from node.lean.check.verify.judge import AnswerRequest, Pair, ProofsRequest, Reply
+from node.lean.olean.declarations import Declarations
+from node.lean.olean.terms import Terms
+from node.lean.process.child import READ_BYTES, ConfinedChild
 from node.lean.process.dialog import Dialog
-from node.lean.process.fresh import FinishedProcess, Limits, OutOfLimits, WatchedProcess, run_fresh, run_watched
+from node.lean.process.fresh import (
+    FILE_BYTES,
+    FinishedProcess,
+    Limits,
+    OutOfLimits,
+    WatchedProcess,
+    run_fresh,
+    run_watched,
+)
 from node.lean.toolchain import judge
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
@@ -85,8 +99,11 @@ def _compiling(module: str) -> list[str]:
 # --- Has Lean's kernel check compiled files as data: no process that judges imports a file that a user's code --------
 #
 # A child process of ours reads the compiled files and writes their declarations (`judge.py`, `olean/declarations.py`).
-# A fresh process that has imported only the library makes these declarations anew and gives each one to the kernel. The
-# child then reads the kernel's answer.
+# Another one that has imported only the library makes these declarations anew and gives each one to the kernel. The
+# first child then reads the kernel's answer.
+#
+# A process of the kernel goes on to the next declarations with the same imports, from the library alone: a full Lean
+# takes seconds to get there. It only reads its standard input.
 
 
 ANSWER_BYTES = 64 * 2**20
@@ -95,37 +112,141 @@ ANSWER_BYTES = 64 * 2**20
 SECONDS_PER_MEGABYTE = 10.0
 """Added to the time limit of the kernel's process for each megabyte of declarations."""
 
+KEPT = 2
+"""Most idle processes of the kernel."""
+
+KEPT_MB = 256.0
+"""A process is not kept when its memory has grown by so much."""
+
+
+@dataclass
+class _Kernel:
+    """A process of the kernel."""
+
+    child: ConfinedChild
+    imports: tuple[str, ...]
+    """The library that it loads with its first declarations."""
+    clean_mb: float = 0.0
+    """Its own memory after its first answer."""
+
 
 class KernelProcess:
-    """Runs a fresh process that has the toolchain's kernel check declarations."""
+    """Has the toolchain's kernel check declarations, in processes that are kept for the next ones. Use it from one
+    event loop, and call `close` at the end."""
 
     def __init__(self, toolchain: LeanToolchain, limits: Limits, folder: Path) -> None:
-        """`folder`: where it runs; it must exist."""
+        """`folder`: where its processes run; it must exist."""
         self._toolchain = toolchain
         self.limits = limits
         self._folder = folder
+        self._idle: list[_Kernel] = []
+        """The least recently used first."""
+        self._beginning: asyncio.Task[None] | None = None
+        self.starts = 0
+        """Number of processes so far."""
 
-    async def answer(self, declarations: Path) -> str:
-        """The answer to the declarations in a file. Raises OutOfLimits, also if the process fails."""
-        megabytes = declarations.stat().st_size / 2**20
-        if self._toolchain.kernel:
-            command, environment = [*self._toolchain.kernel, str(declarations)], {**self._toolchain.environment}
-            files = [str(declarations)]
-        else:
-            command, environment = judge.command(self._toolchain, declarations), judge.environment(self._toolchain)
-            files = command[-2:]  # the program, and the declarations
-        finished = await run_fresh(
+    def prepare(self, imports: Iterable[str]) -> None:
+        """Have a process load these modules behind `Init` while Lean compiles, if none has them."""
+        library = tuple(dict.fromkeys(("Init", *imports)))
+        known = any(each.imports == library for each in self._idle)
+        if not known and (self._beginning is None or self._beginning.done()):
+            self._beginning = asyncio.create_task(self._begin(library), name="kernel")
+
+    async def _begin(self, imports: tuple[str, ...]) -> None:
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder, contextlib.suppress(OutOfLimits, OSError):
+            nothing = Path(folder) / "declarations"
+            nothing.write_bytes(Declarations(Terms()).written(imports, []))
+            await self._ask(await self._start(imports), nothing)
+
+    async def answer(self, declarations: Path, imports: Sequence[str] = ()) -> str:
+        """The answer to the declarations in a file. `imports`: the modules that it names as its imports, to find a
+        process that has them already. Raises OutOfLimits, also if the process fails."""
+        if self._beginning is not None:
+            await asyncio.shield(self._beginning)
+        if (kernel := self._take(tuple(imports))) is not None:
+            # What earlier declarations did to the process must not count against these.
+            with contextlib.suppress(_Died):
+                return await self._ask(kernel, declarations)
+        return await self._ask(await self._start(tuple(imports)), declarations)
+
+    def _take(self, imports: tuple[str, ...]) -> _Kernel | None:
+        """An idle process that has these imports; None if there is none."""
+        self._idle = [each for each in self._idle if each.child.alive]
+        found = next((each for each in self._idle if each.imports == imports), None)
+        if found is not None:
+            self._idle.remove(found)
+        return found
+
+    async def _start(self, imports: tuple[str, ...]) -> _Kernel:
+        self.starts += 1
+        toolchain = self._toolchain
+        command = toolchain.kernel or judge.command(toolchain)
+        child = await ConfinedChild.start(
             command,
-            environment=environment,
+            environment=toolchain.environment if toolchain.kernel else judge.environment(toolchain),
+            keeper=toolchain.keeper((), () if toolchain.kernel else command[-1:]),  # it reads the program
             folder=self._folder,
-            limits=Limits(self.limits.seconds + SECONDS_PER_MEGABYTE * megabytes, self.limits.memory_mb),
-            keeper=self._toolchain.keeper((), files),
-            output_bytes=ANSWER_BYTES,
+            memory_mb=self.limits.memory_mb,
+            file_bytes=FILE_BYTES,
+            stdin=asyncio.subprocess.PIPE,
         )
-        if finished.code:
-            said = (finished.errors or finished.output).strip()[-400:]
-            raise OutOfLimits(f"the kernel's process ended with code {finished.code}{': ' + said if said else ''}")
-        return finished.output
+        child.drain_stderr()
+        return _Kernel(child, imports)
+
+    async def _ask(self, kernel: _Kernel, declarations: Path) -> str:
+        """Raises OutOfLimits."""
+        child, size = kernel.child, declarations.stat().st_size
+        seconds = self.limits.seconds + SECONDS_PER_MEGABYTE * size / 2**20
+        used = kernel.clean_mb > 0
+        child.guard.base_mb = child.own_mb() if used else 0.0
+        try:
+            async with child.guard, asyncio.timeout(seconds):
+                answer = await self._exchanged(child, declarations, size)
+        except TimeoutError:
+            await child.kill()
+            raise OutOfLimits(f"not done after {seconds:g} s") from None
+        except BaseException:
+            await child.kill()
+            raise
+        kernel.clean_mb = kernel.clean_mb or max(1.0, child.own_mb())
+        self._idle.append(kernel)
+        crowded = self._idle[:-KEPT] if len(self._idle) > KEPT else []
+        grown = [kernel] if child.own_mb() - kernel.clean_mb > KEPT_MB else []
+        for each in {id(each): each for each in (*crowded, *grown)}.values():
+            self._idle.remove(each)
+            await each.child.kill()
+        return answer
+
+    async def _exchanged(self, child: ConfinedChild, declarations: Path, size: int) -> str:
+        """Send declarations and read the answer to them. Raises OutOfLimits."""
+        nonce = secrets.token_hex(16).encode()
+        try:
+            child.stdin.write(b"%d %s\n" % (size, nonce))
+            with declarations.open("rb") as file:
+                while part := file.read(READ_BYTES):
+                    child.stdin.write(part)
+                    await child.stdin.drain()
+            length, said = (await child.stdout.readline()).split()
+            if said != nonce or int(length) > ANSWER_BYTES:
+                raise ValueError
+            return (await child.stdout.readexactly(int(length))).decode(errors="replace")
+        except (ConnectionError, ValueError, asyncio.IncompleteReadError):
+            if child.guard.exceeded:
+                raise _Died(f"more than {self.limits.memory_mb} MB of memory") from None
+            code = await child.process.wait() if child.stdout.at_eof() else None
+            ended = "gave no answer" if code is None else f"ended with code {code}"
+            raise _Died(child.with_stderr(f"the kernel's process {ended}")) from None
+
+    async def close(self) -> None:
+        """End its processes."""
+        if self._beginning is not None:
+            await asyncio.gather(self._beginning, return_exceptions=True)
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(kernel.child.kill() for kernel in idle))
+
+
+class _Died(OutOfLimits):
+    """The process ended before it has answered."""
 
 
 class ProofJudge:
@@ -137,6 +258,7 @@ class ProofJudge:
         self._limits = limits
         self._toolchain = toolchain
         self._kernel = KernelProcess(toolchain, limits, folder)
+        self.prepare = self._kernel.prepare
         self._idle: list[tuple[Dialog, Path]] = []
         """Children that wait for a request, each with the only folder that it may write to."""
 
@@ -148,7 +270,7 @@ class ProofJudge:
             request = ProofsRequest(str(statements), str(proofs), str(declarations), list(pairs))
             reply = await dialog.ask(request, Reply)
             if not reply.problem:
-                answer = await self._kernel.answer(declarations)
+                answer = await self._kernel.answer(declarations, reply.imports)
                 reply = await dialog.ask(AnswerRequest(answer), Reply)
             declarations.unlink(missing_ok=True)
         except BaseException:
@@ -166,10 +288,4 @@ class ProofJudge:
     async def close(self) -> None:
         """End its children."""
         idle, self._idle = self._idle, []
-        for dialog, _ in idle:
-            await dialog.close()
-
-    def close_now(self) -> None:
-        """Kill its children without waiting for their end."""
-        for dialog, _ in self._idle:
-            dialog.kill_now()
+        await asyncio.gather(self._kernel.close(), *(dialog.close() for dialog, _ in idle))

@@ -116,18 +116,11 @@ class Verifier:
 
     async def stop(self) -> None:
         """Cancel running checks, wait until they have ended, and remove the scratch folder."""
-        workers = [*self._workers]
-        self.close()
-        await asyncio.gather(*workers, return_exceptions=True)
-        await self._judge.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def close(self) -> None:
-        """Cancel running checks without waiting for them, and remove the scratch folder."""
         for worker in self._workers:
             worker.cancel()
         self.single.close()
-        self._judge.close_now()
+        await asyncio.gather(*self._workers, return_exceptions=True)
+        await self._judge.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:

@@ -1,9 +1,12 @@
 /-!
 Reads declarations as data, gives each one to Lean's kernel in an environment that has only the imported library, and reports which of them
-the kernel accepts and which axioms constants use. Run as `lean --run PROGRAM DECLARATIONS_FILE`, where the program is a preface for this
-kind of Lean, followed by this file (see `__init__.py`).
+the kernel accepts and which axioms constants use. Run as `lean --run PROGRAM`, where the program is a preface for this kind of Lean, followed
+by this file (see `__init__.py`).
 
-Nothing from the data is elaborated or evaluated. The answer is printed at the end, at once: a process that dies has not answered.
+Standard input has documents, each as a line `LENGTH NONCE` and so many bytes. Each gets an answer of the same form. All documents of a process
+have the same imports, which it loads once.
+
+Nothing from the data is elaborated or evaluated. An answer is printed at its end, at once: a process that dies has not answered.
 -/
 
 namespace Judge
@@ -694,9 +697,21 @@ def isEnd (b : ByteArray) (size i : Nat) : Bool :=
     if i + 3 = size then true else if i + 4 = size then isBreak (byte b (i + 3)) else false
   else false else false else false
 
-unsafe def judge (path : String) : IO Unit := do
+/-- The library that a process has loaded, and the names of its modules. -/
+structure Library where
+  modules : List Name
+  env : KernelEnvironment
+
+def moduleNames (imports : Array Import) : List Name := imports.foldr (fun each names => each.module :: names) []
+
+def areEqualNames : List Name → List Name → Bool
+  | [], [] => true
+  | a :: as, b :: bs => if a == b then areEqualNames as bs else false
+  | _, _ => false
+
+/-- The answer to a document, and the library for the next one. -/
+unsafe def judge (bytes : ByteArray) (loaded : Option Library) : IO (ByteArray × Library) := do
   -- 1. The bytes. Zeros behind them stop every reader, since no token has a zero.
-  let bytes ← IO.FS.readBinFile path
   let size := bytes.size
   let b := (((bytes.push (.ofNat 0)).push (.ofNat 0)).push (.ofNat 0)).push (.ofNat 0)
   if packed ≤ size + 4 then refuse "the declarations have more than 4 GB"
@@ -713,7 +728,10 @@ unsafe def judge (path : String) : IO Unit := do
   -- 3. The library, and which of its constants could make the kernel run code.
   let (count, i) ← heading b "imports" i
   let (imports, i) ← demand "imports" (readImports b names count i Array.empty)
-  let library ← importLibrary imports
+  let modules := moduleNames imports
+  let library ← match loaded with
+    | some before => if areEqualNames modules before.modules then pure before.env else refuse "this document has other imports than the one before"
+    | none => importLibrary imports
   let nothing : Axioms := { found := Array.empty, masks := mkNameMap Nat }
   let (marked, axioms) : Option (NameMap Nat) × Axioms :=
     if hasAny library runsCode then markAll library names 0 (mkNameMap Nat) false nothing else (Option.none, nothing)
@@ -725,11 +743,28 @@ unsafe def judge (path : String) : IO Unit := do
   let (queries, i) ← heading b "queries" i
   let (answers, i) ← demand "queries" (runQueries t env queries i axioms "")
   if isEnd b size i then pure () else refuse ("the declarations are malformed: no end, or more behind it, at byte " ++ toString i)
-  -- 6. The answer, at once.
-  let out ← IO.getStdout
-  out.write ("proofmesh-verdicts 1\nsteps " ++ toString steps ++ "\n" ++ verdicts ++ "queries " ++ toString queries ++ "\n" ++ answers
-    ++ "end\n").toUTF8
-  out.flush
+  -- 6. The answer.
+  let answer := "proofmesh-verdicts 1\nsteps " ++ toString steps ++ "\n" ++ verdicts ++ "queries " ++ toString queries ++ "\n" ++ answers ++ "end\n"
+  pure (answer.toUTF8, { modules := modules, env := library })
+
+/-- The bytes up to `stop`, or up to the end of the stream. -/
+unsafe def readBytes (input : IO.FS.Stream) (missing : Nat) (got : ByteArray) : IO ByteArray := do
+  if missing = 0 then pure got else
+  let more ← input.read (.ofNat missing)
+  if more.size = 0 then refuse "a document is shorter than its length" else
+  readBytes input (missing - more.size) (got.append more)
+
+/-- Judge the documents of standard input. -/
+unsafe def serve (input output : IO.FS.Stream) (loaded : Option Library) : IO Unit := do
+  let line := (← input.getLine).toUTF8
+  if line.size = 0 then pure () else
+  let r := number (line.push (.ofNat 0)) 0
+  if r = 0 then refuse "a line LENGTH NONCE is expected" else
+  let (answer, library) ← judge (← readBytes input (r / packed) ByteArray.empty) loaded
+  let nonce := line.extract (r % packed) line.size
+  output.write (((toString answer.size ++ " ").toUTF8.append nonce).append answer)
+  output.flush
+  serve input output (some library)
 
 end Judge
 
@@ -738,7 +773,7 @@ unsafe def main (arguments : List String) : IO UInt32 := do
   match ← IO.getEnv "LEAN_ABORT_ON_PANIC" with
   | none => Judge.refuse "set LEAN_ABORT_ON_PANIC=1, so that a panic ends the process"
   | some _ => match arguments with
-    | [path] => do
-      Judge.judge path
+    | [] => do
+      Judge.serve (← IO.getStdin) (← IO.getStdout) none
       IO.Process.exit (.ofNat 0)
-    | _ => Judge.refuse "usage: lean --run PROGRAM DECLARATIONS_FILE"
+    | _ => Judge.refuse "usage: lean --run PROGRAM"

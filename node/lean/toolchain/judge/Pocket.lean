@@ -54,10 +54,10 @@ structure IO.FS.Stream where
   isTty : BaseIO Bool
 instance : Nonempty IO.FS.Stream :=
   ⟨⟨default, default, default, default, default, fun w => ⟨false, w⟩⟩⟩
+@[extern "x"] opaque IO.getStdin : BaseIO IO.FS.Stream
 @[extern "x"] opaque IO.getStdout : BaseIO IO.FS.Stream
 @[extern "x"] opaque IO.getStderr : BaseIO IO.FS.Stream
 @[extern "x"] opaque IO.getEnv (name : @& String) : BaseIO (Option String)
-@[extern "x"] opaque IO.FS.readBinFile (path : @& String) : IO ByteArray
 @[extern "x"] opaque IO.Process.exit {α : Type} (code : UInt8) : IO α
 @[extern "x"] opaque IO.Error.toString (e : IO.Error) : String
 

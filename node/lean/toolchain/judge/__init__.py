@@ -33,8 +33,8 @@ def program(toolchain: LeanToolchain) -> str:
     return names + "".join((_FOLDER / part).read_text(encoding="utf-8") for part in ("Versions.lean", "Judge.lean"))
 
 
-def command(toolchain: LeanToolchain, declarations: Path, folder: Path | None = None) -> list[str]:
-    """Command line that judges a file of declarations. Run it with `environment`. Raises OSError.
+def command(toolchain: LeanToolchain, folder: Path | None = None) -> list[str]:
+    """Command line that judges documents of declarations. Run it with `environment`. Raises OSError.
 
     `folder`: where the program's file is kept; the cache folder if it is None. No process that runs a user's code may
     write there.
@@ -42,7 +42,7 @@ def command(toolchain: LeanToolchain, declarations: Path, folder: Path | None = 
     file = _written(program(toolchain), folder or cache_directory())
     # A project's options are for its own files. Lean refuses those that only the project's modules define.
     lean = [argument for argument in toolchain.command if not argument.startswith("-D")]
-    return [*lean, "--run", str(file), str(declarations)]
+    return [*lean, "--run", str(file)]
 
 
 def environment(toolchain: LeanToolchain, folders: Sequence[Path] = ()) -> dict[str, str]:

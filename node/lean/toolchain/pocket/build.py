@@ -300,7 +300,7 @@ def command() -> list[str]:
 
 
 def kernel_command() -> list[str]:
-    """Command line of the separate kernel (`kernel.py`); append the path of a plan."""
+    """Command line of the separate kernel (`kernel.py`)."""
     return [sys.executable, "-I", "-S", str(Path(kernel.__file__).resolve())]
 
 

@@ -1,6 +1,9 @@
 """Gives declarations to Lean's kernel as data, in a process that has imported only the library.
 
-    python -I -S kernel.py DECLARATIONS          # with PROOFMESH_LIBLEANSHARED and LEAN_PATH set (see toolchain.py)
+    python -I -S kernel.py          # with PROOFMESH_LIBLEANSHARED and LEAN_PATH set (see toolchain.py)
+
+Standard input has documents, each as a line `LENGTH NONCE` and so many bytes. Each gets an answer of the same form. All
+documents of a process have the same imports, which it loads once.
 
 A compiled module is a hostile document: code that ran during its elaboration can write any bytes into it. So this
 process never opens one. It reads the declarations in the format of `node/lean/olean/declarations.py`, makes every
@@ -586,17 +589,27 @@ def _number(pointer: int) -> int:
     return int.from_bytes(ctypes.string_at(field(pointer, 1), 8 * limbs), "little")
 
 
-def main(path: str) -> int:
-    """Entry point. Returns 0 if the answer on standard output is complete."""
-    with open(path, "rb") as file:  # noqa: PTH123 - this file imports as little as possible
-        raw = file.read()
+def main() -> int:
+    """Entry point. Returns 0 at the end of standard input."""
     sys.set_int_max_str_digits(0)
     kernel = Kernel(ctypes.CDLL(os.environ[LIBRARY_VARIABLE], mode=ctypes.RTLD_GLOBAL))
-    document = Document(raw, kernel)
-    document.read_tables()
-    kernel.import_library(document.imports())
-    sys.stdout.buffer.write(document.answer())
-    sys.stdout.buffer.flush()
+    library: list[Parts] | None = None
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    while head := requests.readline():
+        length, nonce = head.split()
+        document = Document(requests.read(int(length)), kernel)
+        document.read_tables()
+        imports = document.imports()
+        imported = [kernel.parts(name) for name in imports]
+        if library is None:
+            kernel.import_library(imports)
+        elif imported != library:
+            raise SystemExit("kernel.py: this document has other imports than the one before")
+        library = imported
+        kernel.forget()
+        answer = document.answer()
+        answers.write(b"%d %s\n%s" % (len(answer), nonce, answer))
+        answers.flush()
     return 0
 
 
@@ -612,4 +625,4 @@ def _name_out(parts: Parts) -> bytes:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main())

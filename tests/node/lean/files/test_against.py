@@ -134,7 +134,7 @@ def test_there_are_enough_cheats() -> None:
 async def test_no_cheat_is_accepted_and_every_honest_twin_is(families: Sequence[str], number: int) -> None:
     """`number`: of cheats of each family."""
     wrong = []
-    with file_verifier(await LeanToolchain.pocket().confined()) as verifier:
+    async with file_verifier(await LeanToolchain.pocket().confined()) as verifier:
         for family in families:
             references = [reference for reference in FAMILIES if reference.family == family]
             names = {each.name for reference in references for each in reference.submissions}
@@ -174,7 +174,7 @@ async def compared(toolchain: LeanToolchain, reference: str, *submissions: dict[
     handed_in = [
         Submission("", "", [from_text(text, name, name) for name, text in files.items()]) for files in submissions
     ]
-    with file_verifier(toolchain) as verifier:
+    async with file_verifier(toolchain) as verifier:
         return [reason for *_, reason in await outcomes(Reference("", [from_text(reference)], handed_in), verifier)]
 
 

@@ -114,9 +114,8 @@ async def test_a_child_that_ends_between_two_requests_costs_no_verdict(
     # 2. The verdicts are as ever, also on what an imported file proves.
     reference = [from_text("def P : Prop := True\ntheorem t : P := sorry\n", "Main", "Main")]
     proved = [from_text("def P : Prop := True\ntheorem t : P := trivial\n", "Main", "Main")]
-    with file_verifier() as verifier:
-        async with aclosing(verifier.compare_many([proved, proved], reference)) as compared:
-            reasons = [[each.reason for each in verdicts] async for _, verdicts, _ in compared]
+    async with file_verifier() as verifier, aclosing(verifier.compare_many([proved, proved], reference)) as compared:
+        reasons = [[each.reason for each in verdicts] async for _, verdicts, _ in compared]
     assert reasons == [[""], [""]]
     if request_ == "CompareRequest":
         assert ended
@@ -155,5 +154,7 @@ async def test_what_was_accepted_before_takes_no_name_that_is_there(tmp_path: Pa
     }
     lines = [line for title, entries in sections.items() for line in (f"{title} {len(entries)}", *entries)]
     (tmp_path / "declarations").write_text("\n".join(["proofmesh-declarations 1", *lines, "end\n"]))
-    answer = await KernelProcess(LeanToolchain.pocket(), Limits(), tmp_path).answer(tmp_path / "declarations")
+    kernel = KernelProcess(LeanToolchain.pocket(), Limits(), tmp_path)
+    answer = await kernel.answer(tmp_path / "declarations", ["Init"])
+    await kernel.close()
     assert "".join(line[0] for line in answer.splitlines()[2 : 2 + len(steps)]) == wanted

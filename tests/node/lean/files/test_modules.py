@@ -151,9 +151,11 @@ SUBMISSIONS = {
 
 async def compared(submissions: Sequence[Sequence[str]], reference: Sequence[str]) -> list[list[str]]:
     """Why the theorems of a reference are not proved, for each submission. Files are called A, B, ..."""
-    with file_verifier() as verifier:
-        async with aclosing(verifier.compare_many([*map(modules, submissions)], modules(reference))) as found:
-            return [[each.reason for each in told] async for _, told, _ in found]
+    async with (
+        file_verifier() as verifier,
+        aclosing(verifier.compare_many([*map(modules, submissions)], modules(reference))) as found,
+    ):
+        return [[each.reason for each in told] async for _, told, _ in found]
 
 
 async def test_a_submission_is_compared_with_its_reference_also_where_a_module_hides_a_body() -> None:
@@ -313,7 +315,7 @@ async def test_the_second_kernel_reads_the_last_parts_of_built_modules(built: Pa
     second = SecondKernel(LeanToolchain.pocket())
     second.may_read(built.parent)
     try:
-        with file_verifier(over(built.parent), second=second) as verifier:
+        async with file_verifier(over(built.parent), second=second) as verifier:
             report = await verifier.verify_text("module\n" + USING)
     finally:
         await second.close()

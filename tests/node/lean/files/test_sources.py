@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from node.lean.check.files.sources import SourceFile, collect, imports_of, in_order
+from node.lean.check.files.sources import SourceFile, collect, in_order
+from node.lean.text.statement import imports_of
 
 
 def write(folder: Path, **files: str) -> Path:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 from node.lean.check.files.report import DeclarationVerdict, FileReport
@@ -13,20 +13,20 @@ from node.lean.check.files.verifier import FileVerifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 
-@contextmanager
-def file_verifier(toolchain: LeanToolchain | None = None, **changes: Any) -> Iterator[FileVerifier]:
+@asynccontextmanager
+async def file_verifier(toolchain: LeanToolchain | None = None, **changes: Any) -> AsyncIterator[FileVerifier]:
     """A verifier; `changes`: to its limits."""
     limits = {"at_once": 2, "seconds": 60, "memory_mb": 2048, **changes}
     verifier = FileVerifier(toolchain or LeanToolchain.pocket(), **limits)
     try:
         yield verifier
     finally:
-        verifier.close()
+        await verifier.close()
 
 
 async def of_each(*texts: str, **changes: Any) -> list[FileReport]:
     """The reports on texts, each by itself."""
-    with file_verifier(**changes) as verifier:
+    async with file_verifier(**changes) as verifier:
         return await asyncio.gather(*map(verifier.verify_text, texts))
 
 
@@ -39,9 +39,11 @@ async def together(
     *texts: str, sources: Sequence[SourceFile] = (), toolchain: LeanToolchain | None = None
 ) -> list[FileReport]:
     """The reports on files A, B, ..., which may import each other, or on other `sources`."""
-    with file_verifier(toolchain) as verifier:
-        async with aclosing(verifier.verify(sources or modules(texts))) as results:
-            return [each.report async for each in results]
+    async with (
+        file_verifier(toolchain) as verifier,
+        aclosing(verifier.verify(sources or modules(texts))) as results,
+    ):
+        return [each.report async for each in results]
 
 
 def verdicts(reports: Sequence[FileReport]) -> dict[str, DeclarationVerdict]:

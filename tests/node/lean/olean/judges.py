@@ -27,11 +27,11 @@ from node.lean.check.files.judge import (
     StatedRequest,
 )
 from node.lean.check.files.report import FileReport
-from node.lean.check.files.sources import from_text, imports_of
+from node.lean.check.files.sources import from_text
 from node.lean.check.files.verifier import FileVerifier, corrected
 from node.lean.olean.module import PARTS, part
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
-from node.lean.text.statement import is_module
+from node.lean.text.statement import imports_of, is_module
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.writer import Forged
 
@@ -126,7 +126,7 @@ async def forging_verifier() -> AsyncIterator[tuple[FileVerifier, ForgingCompile
     try:
         yield verifier, compiler
     finally:
-        verifier.close()
+        await verifier.close()
 
 
 async def judged(files: Sequence[File]) -> list[FileReport]:

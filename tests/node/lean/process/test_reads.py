@@ -137,7 +137,7 @@ async def test_verification_gives_nothing_away_and_judges_as_before(
     try:
         report = await verifier.verify_text(place.attack() + "theorem fine : 1 + 1 = 2 := rfl\n")
     finally:
-        verifier.close()
+        await verifier.close()
         if second:
             await second.close()
     assert SECRET not in str(report) and str(report).count("refused") >= 6

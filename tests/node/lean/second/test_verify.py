@@ -16,7 +16,7 @@ pytestmark = pytest.mark.lean
 
 
 async def verified(texts: list[str], second: SecondKernel) -> list[FileReport]:
-    with file_verifier(seconds=300, memory_mb=4096, second=second) as verifier:
+    async with file_verifier(seconds=300, memory_mb=4096, second=second) as verifier:
         return [await verifier.verify_text(text) for text in texts]
 
 

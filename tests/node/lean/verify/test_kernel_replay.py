@@ -14,7 +14,7 @@ from node.lean.check.verify.kernel import KernelProcess
 from node.lean.olean.declarations import Declarations, groups, read_answer, uses
 from node.lean.olean.module import Module
 from node.lean.olean.terms import Terms
-from node.lean.process.fresh import Limits
+from node.lean.process.fresh import Limits, OutOfLimits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.forging import SOURCE, Change, Forgery, compile_text
 
@@ -26,7 +26,14 @@ def olean(tmp_path_factory):
     return asyncio.run(compile_text(SOURCE, tmp_path_factory.mktemp("replay")))
 
 
-async def rejected(olean: Path, folder: Path) -> dict[str, str]:
+@pytest.fixture
+async def kernel(tmp_path):
+    kernel = KernelProcess(LeanToolchain.pocket(), Limits(), tmp_path)
+    yield kernel
+    await kernel.close()
+
+
+async def rejected(olean: Path, folder: Path, kernel: KernelProcess) -> dict[str, str]:
     """The declarations of a compiled file that the kernel rejects. Raises BadOlean."""
     terms = Terms()
     module = Module(olean, terms)
@@ -37,7 +44,7 @@ async def rejected(olean: Path, folder: Path) -> dict[str, str]:
         document.group(group)
     file = folder / "declarations"
     file.write_bytes(document.written(module.imports, [group[0].name for group in together]))
-    answer = await KernelProcess(LeanToolchain.pocket(), Limits(), folder).answer(file)
+    answer = await kernel.answer(file, module.imports)
     reasons = read_answer(answer.encode(), len(together), len(together)).reasons
     return {group[0].name: reason for group, reason in zip(together, reasons, strict=True) if reason}
 
@@ -72,9 +79,37 @@ theorem eta (b : Bundle Nat fun _ => Nat) : Bundle.mk b.fst b.snd b.proof = b :=
 """
 
 
-async def test_the_kernel_accepts_what_lean_compiled(olean, tmp_path):
-    assert await rejected(olean, tmp_path) == {}
-    assert await rejected(await compile_text(EVERY_KIND, tmp_path), tmp_path) == {}
+async def test_the_kernel_accepts_what_lean_compiled(olean, tmp_path, kernel):
+    assert await rejected(olean, tmp_path, kernel) == {}
+    assert await rejected(await compile_text(EVERY_KIND, tmp_path), tmp_path, kernel) == {}
+
+
+async def test_a_process_of_the_kernel_is_kept_for_the_same_imports_and_replaced_when_it_has_ended(tmp_path, kernel):
+    def declarations(*imports: str) -> Path:
+        file = tmp_path / "declarations"
+        file.write_bytes(Declarations(Terms()).written(imports, ["Nat.add_comm"]))
+        return file
+
+    async def answered(*imports: str) -> bool:
+        answer = await kernel.answer(declarations(*imports), imports)
+        return read_answer(answer.encode(), 0, 1).axioms[0] is not None
+
+    kernel.prepare([])
+    assert [await answered("Init"), await answered("Init"), kernel.starts] == [True, True, 1]
+    # 1. Other imports need another process, and both are kept.
+    found = [await answered(module) for module in ("Pocket.Prelude", "Init", "Pocket.Prelude")]
+    assert found == [False, True, False]
+    assert kernel.starts == 2
+    # 2. One that has ended while it was idle is replaced, and so is one that ends at a document: this one is malformed.
+    for idle in kernel._idle:
+        idle.child.kill_now()
+        await idle.child.process.wait()
+    assert [await answered("Init"), kernel.starts] == [True, 3]
+    declarations("Init").write_bytes(declarations("Init").read_bytes().replace(b"end", b"and"))
+    with pytest.raises(OutOfLimits, match="kernel's process ended with code 1"):
+        await kernel.answer(tmp_path / "declarations", ["Init"])
+    assert kernel.starts == 4, "a new one has tried it, too"
+    assert [await answered("Init"), kernel.starts] == [True, 5]
 
 
 def constructor_type(forgery: Forgery) -> None:
@@ -118,11 +153,14 @@ FORGERIES: list[tuple[Change, bool]] = [
 
 
 @pytest.mark.parametrize(("forge", "matters"), FORGERIES, ids=lambda each: getattr(each, "__name__", ""))
-async def test_a_forged_declaration_is_not_accepted_where_it_matters(olean, tmp_path, forge, matters):
+async def test_a_forged_declaration_is_not_accepted_where_it_matters(olean, tmp_path, kernel, forge, matters):
+    assert not await rejected(olean, tmp_path, kernel), "the same process accepts the honest file before"
     forgery = Forgery(olean)
     forge(forgery)
     assert bytes(forgery.bytes) != olean.read_bytes()
-    assert bool(await rejected(forgery.write(tmp_path / "Main.olean"), tmp_path)) is matters
+    assert bool(await rejected(forgery.write(tmp_path / "Main.olean"), tmp_path, kernel)) is matters
+    assert not await rejected(olean, tmp_path, kernel), "and after it"
+    assert kernel.starts == 1
 
 
 async def test_what_rests_on_a_rejected_half_of_a_mutual_pair_is_named_in_another_file(olean, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,14 +12,14 @@ from node.lean.toolchain import judge
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.toolchain.judge.declarations import Answer, Data, answer
 
-Run = Callable[[bytes], "subprocess.CompletedProcess[bytes]"]
+Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 Judge = Callable[[Data], Answer]
 
 
 @pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], subprocess.CompletedProcess[bytes]]:
-    """Runs the judge on a file. The program is elaborated here, once, and not in each run as by `judge.command`: that
-    takes a second. The compiled code is the same."""
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Runs the judge on documents. The program is elaborated here, once, and not in each run as by `judge.command`:
+    that takes a second. The compiled code is the same."""
     toolchain, folder = LeanToolchain.pocket(), tmp_path_factory.mktemp("judge")
     program = folder / "JudgeProgram.lean"
     program.write_text(judge.program(toolchain))
@@ -29,23 +29,25 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], subpr
     main = folder / "Main.lean"
     main.write_text("import JudgeProgram\n")
 
-    def run(file: Path) -> subprocess.CompletedProcess[bytes]:
-        command = [*toolchain.command, "--run", str(main), str(file)]
-        return subprocess.run(command, env=judge.environment(toolchain, [folder]), capture_output=True, timeout=120)
-
-    return run
+    return lambda *documents: asked([*toolchain.command, "--run", str(main)], toolchain, documents, folder)
 
 
-@pytest.fixture
-def run(tmp_path: Path, compiled: Callable[[Path], subprocess.CompletedProcess[bytes]]) -> Run:
-    """Run the judge on the bytes of a file."""
-
-    def run(content: bytes) -> subprocess.CompletedProcess[bytes]:
-        file = tmp_path / "declarations"
-        file.write_bytes(content)
-        return compiled(file)
-
-    return run
+def asked(
+    command: Sequence[str], toolchain: LeanToolchain, documents: Sequence[bytes], *folders: Path
+) -> subprocess.CompletedProcess[bytes]:
+    """The judge's process after these documents; its output is the last answer, if each document has one."""
+    sent = b"".join(b"%d %08d\n%s" % (len(each), number, each) for number, each in enumerate(documents))
+    environment = judge.environment(toolchain, folders)
+    finished = subprocess.run(command, input=sent, env=environment, capture_output=True, timeout=120)
+    answers = []
+    while finished.stdout:
+        head, _, rest = finished.stdout.partition(b"\n")
+        length, number = map(int, head.split())
+        assert number == len(answers)
+        answers.append(rest[:length])
+        finished.stdout = rest[length:]
+    finished.stdout = answers[-1] if len(answers) == len(documents) else b""
+    return finished
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 
 from node.lean.toolchain import judge
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.toolchain.judge.conftest import Judge, Run
+from tests.node.lean.toolchain.judge.conftest import Judge, Run, asked
 from tests.node.lean.toolchain.judge.declarations import Answer, Data, answer
 
 pytestmark = pytest.mark.lean
@@ -98,6 +97,29 @@ def test_malformed_data_is_refused(run: Run, number: int) -> None:
             assert finished.returncode == 2 and re.fullmatch(rb"judge: .*\n", finished.stderr), (name, finished)
 
 
+def test_a_process_that_has_judged_others_judges_the_next_as_a_fresh_one_does_and_only_with_the_same_imports(
+    run: Run,
+) -> None:
+    # 1. What the first document declares, rightly or not, is unknown in the second.
+    first, second = Data(), Data()
+    first.axiom("assumed", "False")
+    first.inductive([("Bottom", "Type", [("Bottom.mk", "∀ b : (∀ b : Bottom, False), Bottom")])])
+    first.theorem("wrong", "False", "True.intro")
+    second.theorem("borrowed", "False", "assumed")
+    second.axiom("assumed", "True")
+    second.theorem("right", "True", "assumed")
+    second.ask("borrowed", "right")
+    alone, behind = (run(*documents) for documents in ([second.written()], [first.written(), second.written()]))
+    assert behind.returncode == 0 and behind.stdout == alone.stdout
+    found = answer(behind.stdout, 3, 2)
+    assert found.accepted == [False, True, True] and found.axioms == [None, {("assumed",)}]
+    # 2. Another library needs another process.
+    other = second.written().replace(b"imports 1", b"imports 2\n1", 1)
+    assert other != second.written()
+    finished = run(second.written(), other)
+    assert finished.returncode == 2 and b"other imports" in finished.stderr, finished
+
+
 def test_ways_to_prove_false_fail_and_what_is_right_beside_them_is_accepted(judged: Judge) -> None:
     data = Data()
     data.axiom("assumed", "False")
@@ -181,10 +203,7 @@ def test_what_could_make_the_kernel_run_code_is_refused_by_the_command(
     data.ask("direct", "fine", "Nat.gcd_self")
     # 2. The command as users run it, which elaborates the program each time.
     monkeypatch.setattr(judge, "program", lambda toolchain: other)
-    file = tmp_path / "declarations"
-    file.write_bytes(data.written())
-    command = judge.command(toolchain, file, tmp_path)
-    finished = subprocess.run(command, env=judge.environment(toolchain), capture_output=True, timeout=120)
+    finished = asked(judge.command(toolchain, tmp_path), toolchain, [data.written()])
     found = answer(finished.stdout, 3, 3)
     assert "compiled code" in found.steps[0] and "compiled code" in found.steps[1] and not found.steps[2]
     assert found.axioms == [None, set(), {("Nat", "gcd")}]

@@ -105,8 +105,8 @@ def test_the_command_of_a_full_toolchain_imports_leans_own_library(tmp_path: Pat
     toolchain = LeanToolchain(
         ("lake", "env", "lean", "-Ddebug.skipKernelTC=true"), {"LEAN_PATH": "/library"}, version="4.20.0"
     )
-    *start, run, program, declarations = judge.command(toolchain, tmp_path / "data", tmp_path / "programs")
-    assert (start, run, declarations) == (["lake", "env", "lean"], "--run", str(tmp_path / "data"))
+    *start, run, program = judge.command(toolchain, tmp_path / "programs")
+    assert (start, run) == (["lake", "env", "lean"], "--run")
     text = Path(program).read_text()
     assert text.startswith("import Lean\n") and "extern" not in text and text.count("\nimport ") == 0
     assert judge.environment(toolchain, [Path("/more")]) == {"LEAN_PATH": "/library:/more", "LEAN_ABORT_ON_PANIC": "1"}
