@@ -107,7 +107,7 @@ SECRETS: dict[str, frozenset[str]] = {
     "broker": frozenset(),
     "learner": OF_THE_HUB | OF_COLLECTORS,
     "inference": OF_THE_HUB | OF_SERVERS,
-    "prover": OF_THE_HUB | OF_COLLECTORS,  # premises and progress models
+    "prover": OF_THE_HUB | OF_COLLECTORS,  # premises
     "lean-proxy": frozenset(),
     "ui": frozenset(),
 }
