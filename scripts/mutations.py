@@ -4,6 +4,8 @@ python -m scripts.mutations draw --count 40 --seed 33      # writes tests/mutati
 python -m scripts.mutations reach                          # one run of the suite: which tests reach which fault
 python -m scripts.mutations run                            # each fault in turn: found, if one of its tests fails
 
+The list that is kept has 40 faults of seed 33 and 40 of seed 34.
+
 Everything runs in a copy of the checkout in a temporary folder, so a killed run leaves no fault in the code. A fault is
 named by its file, function, the text before and after, and the number of equal texts before it in that function: it
 stays the same fault when lines move. One whose text is gone is reported as gone, never as found.
@@ -316,7 +318,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=33)
     parser.add_argument("--file", type=Path, default=FILE)
     parser.add_argument("paths", nargs="*", help="of `reach`: only these tests")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     mutations = (
         draw(given.count, given.seed)
         if given.what == "draw"

@@ -87,6 +87,14 @@ def test_the_wrong_toolchain_for_a_project_is_refused(home, toolchain, tmp_path)
     assert "pocket Lean has no `lake`" in problem(settings, lean_project.environ(home))
 
 
+def test_a_toolchain_that_is_named_for_a_project_needs_a_lake_of_its_own(home, project, tmp_path):
+    own = lean_project.make_toolchain(tmp_path / "own")
+    settings, environ = LeanSettings(project=str(project), toolchain=str(own)), lean_project.environ(home)
+    assert "has no `lake`" in problem(settings, environ)
+    lean_project.make_lake(own / "bin" / "lake", own)
+    assert find(settings, environ).command == (str(own / "bin" / "lean"),)
+
+
 def test_modules_that_are_missing_or_not_built(home, project):
     environ = lean_project.environ(home, home / "bin")
     (project / "Demo" / "More.lean").write_text("def x := 1\n")

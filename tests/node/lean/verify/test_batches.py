@@ -81,8 +81,7 @@ async def test_every_cheat_is_refused_among_honest_proofs_which_stay_accepted(ve
         assert reason in reply.reason
 
 
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("number", [2, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [2, pytest.param(30, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
 async def test_verdicts_are_those_of_single_checks(number):
     proofs = [*honest(1), *with_broken(number, seed=13), (Theorem("t", "", "Missing.thing"), "rfl")]
     proofs.append((Theorem("t", "(p : Prop)", "p → ProofmeshStatement"), "exact fun _ => trivial"))
