@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given, seed, settings, strategies as st
 
-from node.lean.gaps.gap import position
+from node.lean.gaps.gap import characters, position, utf16
 from node.lean.text.lexing import blanked, lex, mentions, uncommented
 from node.lean.worker.process import Position
 
@@ -82,3 +82,9 @@ def test_a_gap_that_may_run_more_than_once_says_so(text):
 def test_a_place_counts_utf_16_units():
     text = "line\n𝔸β sorry"
     assert position(text, text.index("sorry")) == Position(1, 4)
+
+
+@pytest.mark.parametrize("line", ["", "plain", "α → 𝔽", "𝔽𝔽 ∧ x", "é𝔸b"])
+def test_columns_of_lean_count_characters_beyond_65535_twice(line):
+    assert [characters(line, utf16(line[:count])) for count in range(len(line) + 1)] == list(range(len(line) + 1))
+    assert characters(line, 99) == len(line)
