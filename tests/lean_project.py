@@ -62,7 +62,7 @@ def lean_module() -> Path:
     with FileLock(f"{folder}.lock"):
         if not (folder / "Lean.olean").is_file():
             folder.mkdir(parents=True, exist_ok=True)
-            command = [*pocket.command(), "-o", str(folder / "new"), str(source)]
+            command = [*pocket.command(), f"--root={source.parent}", "-o", str(folder / "new"), str(source)]
             subprocess.run(command, check=True, env=pocket.environment())
             (folder / "new").rename(folder / "Lean.olean")
     return folder
