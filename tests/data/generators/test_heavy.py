@@ -97,7 +97,8 @@ def counted(olean: Path) -> tuple[int, int]:
     """Declarations and `simp` lemmas of a module."""
     module = Module(olean, Terms())
     try:
-        return len(module.constants), len(module.entries["Lean.Meta.simpExtension"].pointers)
+        simp = module.entries.get("Lean.Meta.simpExtension")  # a module that declares nothing has none
+        return len(module.constants), len(simp.pointers) if simp else 0
     finally:
         module.close()
 
