@@ -185,9 +185,9 @@ class TheoremProver:
         seconds = min(longest, max(1.0, LONGEST_TACTIC * budget.seconds))
         task = _Task(theorem, budget, seconds, self._environment(theorem, seconds, OPEN_PATIENCE))
         try:
-            await _proposition(self._unruled(theorem, seconds), theorem, await task.environment.open())
-            if self._prepare and self._lean:
+            if self._prepare and self._lean:  # with a large library, its import takes most of the time
                 self._lean.prepare(theorem)
+            await _proposition(self._unruled(theorem, seconds), theorem, await task.environment.open())
             # 2. Search.
             task.deadline = time.monotonic() + budget.seconds
             proof = await self._portfolio(task)

@@ -209,7 +209,6 @@ class SingleCheck:
 
     async def prepare(self, theorem: Theorem) -> None:
         """Compile the statement. Raises VerificationFailed."""
-        self._judge.prepare(imports_of(self._lean.toolchain.header(theorem.header)))
         await self._statement(theorem)
 
     async def _both(self, theorem: Theorem, folder: Path) -> tuple[Path, FinishedProcess]:

@@ -125,10 +125,9 @@ class Judge:
             case.steps.append(pair.check)
         if any(pair.token for pair in request.pairs):
             case.dependent = sorted(dependent_proofs(used, [pair.token for pair in request.pairs]))
-        Path(request.declarations).write_bytes(
-            document.written(statements.imports, [pair.check for pair in request.pairs])
-        )
-        return Reply(imports=[*statements.imports])
+        imports = [*dict.fromkeys(statements.imports)]
+        Path(request.declarations).write_bytes(document.written(imports, [pair.check for pair in request.pairs]))
+        return Reply(imports=imports)
 
     def _judge(self, request: AnswerRequest) -> Reply:
         """The verdicts by the kernel's answer. Raises BadAnswer."""
