@@ -127,7 +127,7 @@ class _Kernel:
     imports: tuple[str, ...]
     """The library that it loads with its first declarations."""
     clean_mb: float = 0.0
-    """Its own memory after its first answer."""
+    """Its own memory after its first answer; 0 before."""
 
 
 class KernelProcess:
@@ -141,7 +141,8 @@ class KernelProcess:
         self._folder = folder
         self._idle: list[_Kernel] = []
         """The least recently used first."""
-        self._beginning: asyncio.Task[None] | None = None
+        self._preparing: tuple[tuple[str, ...], asyncio.Task[None]] | None = None
+        """The library that a new process loads, and the task for it."""
         self.starts = 0
         """Number of processes so far."""
 
@@ -149,10 +150,10 @@ class KernelProcess:
         """Have a process load these modules behind `Init` while Lean compiles, if none has them."""
         library = tuple(dict.fromkeys(("Init", *imports)))
         known = any(each.imports == library for each in self._idle)
-        if not known and (self._beginning is None or self._beginning.done()):
-            self._beginning = asyncio.create_task(self._begin(library), name="kernel")
+        if not known and (self._preparing is None or self._preparing[1].done()):
+            self._preparing = library, asyncio.create_task(self._load(library), name="kernel")
 
-    async def _begin(self, imports: tuple[str, ...]) -> None:
+    async def _load(self, imports: tuple[str, ...]) -> None:
         with tempfile.TemporaryDirectory(dir=self._folder) as folder, contextlib.suppress(OutOfLimits, OSError):
             nothing = Path(folder) / "declarations"
             nothing.write_bytes(Declarations(Terms()).written(imports, []))
@@ -161,21 +162,15 @@ class KernelProcess:
     async def answer(self, declarations: Path, imports: Sequence[str] = ()) -> str:
         """The answer to the declarations in a file. `imports`: the modules that it names as its imports, to find a
         process that has them already. Raises OutOfLimits, also if the process fails."""
-        if self._beginning is not None:
-            await asyncio.shield(self._beginning)
-        if (kernel := self._take(tuple(imports))) is not None:
+        library = tuple(imports)
+        if self._preparing is not None and self._preparing[0] == library:
+            await asyncio.wait([self._preparing[1]])
+        if (kernel := next((each for each in self._idle if each.imports == library), None)) is not None:
+            self._idle.remove(kernel)
             # What earlier declarations did to the process must not count against these.
             with contextlib.suppress(_Died):
                 return await self._ask(kernel, declarations)
-        return await self._ask(await self._start(tuple(imports)), declarations)
-
-    def _take(self, imports: tuple[str, ...]) -> _Kernel | None:
-        """An idle process that has these imports; None if there is none."""
-        self._idle = [each for each in self._idle if each.child.alive]
-        found = next((each for each in self._idle if each.imports == imports), None)
-        if found is not None:
-            self._idle.remove(found)
-        return found
+        return await self._ask(await self._start(library), declarations)
 
     async def _start(self, imports: tuple[str, ...]) -> _Kernel:
         self.starts += 1
@@ -197,8 +192,7 @@ class KernelProcess:
         """Raises OutOfLimits."""
         child, size = kernel.child, declarations.stat().st_size
         seconds = self.limits.seconds + SECONDS_PER_MEGABYTE * size / 2**20
-        used = kernel.clean_mb > 0
-        child.guard.base_mb = child.own_mb() if used else 0.0
+        child.guard.base_mb = child.own_mb() if kernel.clean_mb else 0.0
         try:
             async with child.guard, asyncio.timeout(seconds):
                 answer = await self._exchanged(child, declarations, size)
@@ -210,11 +204,10 @@ class KernelProcess:
             raise
         kernel.clean_mb = kernel.clean_mb or max(1.0, child.own_mb())
         self._idle.append(kernel)
-        crowded = self._idle[:-KEPT] if len(self._idle) > KEPT else []
-        grown = [kernel] if child.own_mb() - kernel.clean_mb > KEPT_MB else []
-        for each in {id(each): each for each in (*crowded, *grown)}.values():
-            self._idle.remove(each)
-            await each.child.kill()
+        if child.own_mb() - kernel.clean_mb > KEPT_MB:
+            await self._idle.pop().child.kill()
+        elif len(self._idle) > KEPT:
+            await self._idle.pop(0).child.kill()
         return answer
 
     async def _exchanged(self, child: ConfinedChild, declarations: Path, size: int) -> str:
@@ -239,8 +232,8 @@ class KernelProcess:
 
     async def close(self) -> None:
         """End its processes."""
-        if self._beginning is not None:
-            await asyncio.gather(self._beginning, return_exceptions=True)
+        if self._preparing is not None:
+            await asyncio.wait([self._preparing[1]])
         idle, self._idle = self._idle, []
         await asyncio.gather(*(kernel.child.kill() for kernel in idle))
 
