@@ -141,7 +141,7 @@ def test_a_server_that_fails_is_told_by_status_and_leaves_theorems_undecided(
         assert code == Exit.UNAVAILABLE and not out and "503: loading" in err, err
         Path("rows.jsonl").write_text(json.dumps({"name": "swap", "statement": SWAP}) + "\n", encoding="utf-8")
         played = ["--bench", "rows.jsonl", "--out", "e", "--simulations", "4", "--policy", f"openai:{BFS}"]
-        assert eval_command.main([*played, *served.flags]) == Exit.DONE
+        assert eval_command.main([*played, *served.flags]) == Exit.UNAVAILABLE
         (row,) = json.loads(Path("e/results.json").read_text())["statements"]
         assert row["standing"] == "undecided"
         status = partial(called, status_command.main)

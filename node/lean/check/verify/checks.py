@@ -202,10 +202,12 @@ class SingleCheck:
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
-    def close(self) -> None:
-        """Cancel running compilations of statements."""
-        for task in self._statements.values():
+    async def close(self) -> None:
+        """End running compilations of statements."""
+        compilations = [*self._statements.values()]
+        for task in compilations:
             task.cancel()
+        await asyncio.gather(*compilations, return_exceptions=True)
 
     async def prepare(self, theorem: Theorem) -> None:
         """Compile the statement. Raises VerificationFailed."""

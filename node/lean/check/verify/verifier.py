@@ -118,8 +118,7 @@ class Verifier:
         """Cancel running checks, wait until they have ended, and remove the scratch folder."""
         for worker in self._workers:
             worker.cancel()
-        self.single.close()
-        await asyncio.gather(*self._workers, return_exceptions=True)
+        await asyncio.gather(self.single.close(), *self._workers, return_exceptions=True)
         await self._judge.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
