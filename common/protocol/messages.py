@@ -206,7 +206,7 @@ class LeanVerifyReply(Message, frozen=True):
     lean_version: Name = ""
     elapsed: Seconds = 0.0
     rechecked: bool = False
-    """Whether a fresh kernel process has checked the compiled proof as data. No proof is accepted without that."""
+    """Whether the process of the kernel has checked the compiled proof as data. No proof is accepted without that."""
     header: str = ""
     """The configured header of the Lean that gave the verdict, above statements without a header of their own."""
 

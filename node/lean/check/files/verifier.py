@@ -2,7 +2,7 @@
 
     compile    the file, in a confined process (`compiling`), where its code cannot do harm
     read       the .olean file as data, in a child process of ours (`judge`): names, types, values
-    check      a fresh process that has imported only the library gives each declaration to the kernel
+    check      a process that has imported only the library gives each declaration to the kernel
     state      compare the compiled statements with those of the same text, compiled where none of its code ran and
                without its proofs (`clean`), and with those of the text with nothing but statements (`bare`): a theorem
                that differs there rests on something of its file, and the report says so

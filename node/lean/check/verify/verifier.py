@@ -5,7 +5,7 @@
     as data                   theorem ProofmeshCheck : ProofmeshStatement := @ProofmeshProof.t, and its axioms
 
 The file of the statement is compiled once for all its proofs. Only the file of the proof contains untrusted text, so
-its compiled file is hostile. No process imports it: a child of ours reads both compiled files, and a fresh process that
+its compiled file is hostile. No process imports it: a child of ours reads both compiled files, and a process that
 has imported only the library gives their declarations and the check to the kernel (`kernel.py`).
 
 There are four more defences:
