@@ -2,7 +2,7 @@
 
     proofmesh train progress --from-scratch --out runs/progress
     proofmesh trace PROJECT --format progress --out trace
-    proofmesh train progress bert-base-uncased --data trace/progress.jsonl --prefix --target steps
+    proofmesh train progress bert-base-uncased --data trace/progress.jsonl
 
 The same command resumes an interrupted training. At the end it shows the error on held-out theorems, compared with
 predictions that need no model.
@@ -21,7 +21,6 @@ import tyro
 
 from common.limits import Natural, Positive
 from common.output.visible import say
-from node.progress.data import Target
 from node.tuning import commands
 from node.tuning.settings import KEPT_OUT, TuningSettings
 
@@ -63,16 +62,6 @@ class ProgressSettings(TuningSettings):
     """Sources of training data: lines of `goal`, `prefix`, `tactic`, `steps_remaining` (`proofmesh trace --format
     progress`), folders of `proofmesh trace`, runs (proofs.sqlite), `bank`, `bank@all`, another
     bank's FOLDER or FOLDER@warm."""
-
-    prefix: bool = False
-    """Include the tactics before in the text, as LeanProgress does."""
-
-    states: bool = True
-    """Train also on questions without a tactic: how many steps a state needs."""
-
-    target: Target = "log"
-    """Target of the regression: `log` for log(1 + steps), where one step more matters less if many remain, or
-    `steps`."""
 
     keep_out: tuple[str, ...] = KEPT_OUT
     """Benchmarks whose statements are never trained on, named as for `proofmesh eval`."""
@@ -122,11 +111,11 @@ def _run(settings: ProgressSettings) -> None:
     # 1. Training, or the summary of a finished run.
     summary = run(settings)
     console = Console()
-    for question_kind, title in (("tactics", "steps after a tactic"), ("states", "steps from a state")):
-        # 2. A table for each kind of question that the held-out data has: the model beside its baselines.
-        if not (measured := summary["held_out"].get(question_kind)):
-            continue
-        table = Table(title=f"{title}, held-out theorems ({measured['model']['count']:,})", title_justify="left")
+    if measured := summary["held_out"]:
+        # 2. The model beside its baselines.
+        table = Table(
+            title=f"steps after a tactic, held-out theorems ({measured['model']['count']:,})", title_justify="left"
+        )
         for column in ("", "mean absolute error", "root mean squared", "rank correlation"):
             table.add_column(column, justify="left" if not column else "right")
         for name, words in ROWS.items():
@@ -135,7 +124,7 @@ def _run(settings: ProgressSettings) -> None:
             errors = (f"{each['mean_absolute_error']:.3f}", f"{each['root_mean_squared_error']:.3f}")
             table.add_row(words, *errors, "-" if rank is None else f"{rank:.3f}")
         console.print(table)
-        # 3. The same by distance, because a mean over all hides how well far states are judged.
+        # 3. The same by distance, because a mean over all hides how well far ones are judged.
         distances = Table(title="by true distance", title_justify="left")
         by_distance = measured["model"]["by_distance"]
         for column in ("steps", *by_distance):

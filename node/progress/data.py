@@ -1,9 +1,8 @@
 """Training data of a progress model: the texts of its questions, rows with their remaining steps, and where they come
 from.
 
-The text of a question is that of LeanProgress (LeanDojo-v2 1.0.9, `ProgressTrainer._build_text`), so that models of
-either program work in both. With a tactic, the answer is the number of steps that remain after it: 0 if it completes
-the proof. Without a tactic (an extension of proofmesh), it is the number of steps that the state needs.
+The text of a question is that of LeanProgress (LeanDojo-v2 1.0.9, `ProgressTrainer._build_text`), so that LeanDojo-v2
+can ask the model. The answer is the number of steps that remain after the tactic: 0 if it completes the proof.
 
 Sources (`node.data.grammar`):
 - `bank`, `bank@all`, another bank's FOLDER or FOLDER@warm: transitions of a theorem bank.
@@ -17,7 +16,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from common.seeds import is_held_out
 from node.data import grammar
@@ -26,28 +25,10 @@ from node.data.grammar import PROGRESS, TRANSITIONS
 from node.data.reading import benchmarks, counted_steps, lines, stated
 from node.data.rows import Step, leaves_something_out
 
-Target = Literal["steps", "log"]
 
-
-def question(goal: str, tactic: str = "", prefix: str = "") -> str:
-    """The text for the model. `prefix`: the tactics before, joined by newlines. Empty `tactic`: a question about the
-    state."""
+def question(goal: str, tactic: str, prefix: str = "") -> str:
+    """The text for the model. `prefix`: the tactics before, joined by newlines."""
     return f"Goal:\n{goal.strip()}\n\nPrefix:\n{prefix.strip()}\n\nCandidate tactic:\n{tactic.strip()}"
-
-
-def encode(steps: float, target: Target) -> float:
-    """The number that the model learns: the steps, or log(1 + steps)."""
-    return math.log1p(steps) if target == "log" else float(steps)
-
-
-MOST = 1000.0
-"""Largest prediction in steps: without a limit, exp of a large output could overflow."""
-
-
-def decode(output: float, target: Target) -> float:
-    """The steps that a model's output means, never negative."""
-    steps = math.expm1(min(output, math.log1p(MOST))) if target == "log" else output
-    return min(max(steps, 0.0), MOST)
 
 
 # --- rows and questions -----------------------------------------------------------------------------------------------
@@ -76,26 +57,15 @@ class Question:
 
     text: str
     steps: float
-    of_state: bool
-    """True for a question about a state, without a tactic."""
 
 
-def questions(rows: Iterable[ProgressRow], *, prefix: bool, states: bool) -> list[Question]:
-    """The questions about these rows: the steps after each tactic, and with `states` also the steps from each state.
-    Equal texts give one question, with the shortest proof in the rows. `prefix`: the text includes the tactics
-    before."""
-    after: dict[str, float] = {}
-    before: dict[str, float] = {}
+def questions(rows: Iterable[ProgressRow]) -> list[Question]:
+    """The questions about these rows. Equal texts give one question, with the shortest proof in the rows."""
+    least: dict[str, float] = {}
     for row in rows:
-        so_far = row.prefix if prefix else ""
-        _keep_least(after, question(row.goal, row.tactic, so_far), row.steps_remaining)
-        _keep_least(before, question(row.goal, "", so_far), row.steps_remaining + 1)
-    all_questions = [Question(text, steps, False) for text, steps in after.items()]
-    return all_questions + [Question(text, steps, True) for text, steps in before.items() if states]
-
-
-def _keep_least(least: dict[str, float], text: str, steps: float) -> None:
-    least[text] = min(steps, least.get(text, steps))
+        text = question(row.goal, row.tactic, row.prefix)
+        least[text] = min(row.steps_remaining, least.get(text, row.steps_remaining))
+    return [Question(text, steps) for text, steps in least.items()]
 
 
 def split(rows: Sequence[ProgressRow], share: int) -> tuple[list[ProgressRow], list[ProgressRow]]:

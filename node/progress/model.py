@@ -1,10 +1,10 @@
-"""Progress models in memory: sequence classification with one output, from a folder, from the hub, or with fresh
-weights. Their config.json has the format of the questions."""
+"""Progress models in memory: sequence classification with one output, the steps, from a folder, from the hub, or with
+fresh weights."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,27 +23,11 @@ from node.llm.hub.folders import place_of
 from node.llm.hub.loading import quiet
 from node.model.hub.folders import CONFIG
 from node.progress.command import Shape
-from node.progress.data import Target, decode
-
-KEY = "proofmesh_progress"
-"""Key in config.json with the format of the questions."""
 
 BATCH = 64
 """Texts in a forward pass."""
 
 PAD, UNKNOWN, BEGIN = "[PAD]", "[UNK]", "[CLS]"
-
-
-@dataclass(frozen=True)
-class Asking:
-    """The format of a model's questions. The defaults are those of LeanDojo-v2's models."""
-
-    target: Target = "steps"
-    prefix: bool = True
-    """Whether the training texts include the tactics before."""
-    states: bool = False
-    """Whether the model was trained on questions without a tactic."""
-    max_tokens: int = 512
 
 
 @dataclass
@@ -52,7 +36,8 @@ class ProgressModel:
 
     model: Any
     tokenizer: Any
-    asking: Asking
+    max_tokens: int
+    """Longer texts are truncated."""
 
     def predict(self, texts: Sequence[str]) -> list[float]:
         """Predicted steps for texts of `node.progress.data.question`. Raises InputError if an output is not finite."""
@@ -67,14 +52,14 @@ class ProgressModel:
             if not torch.isfinite(outputs).all():
                 raise InputError("the progress model's output is not a number: its weights are damaged")
             for place, output in zip(places, outputs.tolist(), strict=True):
-                predicted[place] = decode(output, self.asking.target)
+                predicted[place] = max(0.0, output)
         return predicted
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids. Long texts are truncated at the beginning."""
         if not texts:
             return []
-        ids = self.tokenizer(list(texts), truncation=True, max_length=self.asking.max_tokens)["input_ids"]
+        ids = self.tokenizer(list(texts), truncation=True, max_length=self.max_tokens)["input_ids"]
         return [list(each) for each in ids]
 
     def inputs(self, texts: Sequence[str]) -> dict[str, Any]:
@@ -91,22 +76,21 @@ class ProgressModel:
 
     def save(self, folder: Path) -> None:
         """Raises OSError."""
-        setattr(self.model.config, KEY, asdict(self.asking))
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
 
-def begin(name: str, asking: Asking, device: str, *, seed: int) -> ProgressModel:
+def begin(name: str, max_tokens: int, device: str, *, seed: int) -> ProgressModel:
     """A model to train further. If it is not a progress model, its output layer gets random weights. Raises
     InputError."""
     torch.manual_seed(seed)
-    return _ready(_pretrained(name, device), _tokenizer(name), asking)
+    return _ready(_pretrained(name, device), _tokenizer(name), max_tokens)
 
 
-def fresh(shape: Shape, asking: Asking, texts: Iterable[str], device: str, *, seed: int) -> ProgressModel:
+def fresh(shape: Shape, max_tokens: int, texts: Iterable[str], device: str, *, seed: int) -> ProgressModel:
     """A small BERT with random weights and a tokenizer trained on these texts."""
     torch.manual_seed(seed)
-    tokenizer = _fresh_tokenizer(texts, shape.vocab_size, asking.max_tokens)
+    tokenizer = _fresh_tokenizer(texts, shape.vocab_size, max_tokens)
     config_type: Any = BertConfig
     config = config_type(
         vocab_size=len(tokenizer),
@@ -114,7 +98,7 @@ def fresh(shape: Shape, asking: Asking, texts: Iterable[str], device: str, *, se
         intermediate_size=4 * shape.width,
         num_hidden_layers=shape.depth,
         num_attention_heads=shape.heads,
-        max_position_embeddings=asking.max_tokens,
+        max_position_embeddings=max_tokens,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
         num_labels=1,
@@ -123,10 +107,10 @@ def fresh(shape: Shape, asking: Asking, texts: Iterable[str], device: str, *, se
         initializer_range=shape.width**-0.5,
     )
     model: Any = BertForSequenceClassification(config)
-    return _ready(model.to(_device(device)), tokenizer, asking)
+    return _ready(model.to(_device(device)), tokenizer, max_tokens)
 
 
-def _ready(model: Any, tokenizer: Any, asking: Asking) -> ProgressModel:
+def _ready(model: Any, tokenizer: Any, max_tokens: int) -> ProgressModel:
     """Sets up the tokenizer: texts are truncated at the beginning and padded at the end."""
     tokenizer.truncation_side, tokenizer.padding_side = "left", "right"
     if tokenizer.pad_token is None:
@@ -137,9 +121,9 @@ def _ready(model: Any, tokenizer: Any, asking: Asking) -> ProgressModel:
     model.config.pad_token_id = tokenizer.pad_token_id
     model.config.problem_type = "regression"
     most = getattr(model.config, "max_position_embeddings", None)
-    if isinstance(most, int) and 0 < most < asking.max_tokens:
-        asking = Asking(asking.target, asking.prefix, asking.states, most)
-    return ProgressModel(model, tokenizer, asking)
+    if isinstance(most, int) and most > 0:
+        max_tokens = min(max_tokens, most)
+    return ProgressModel(model, tokenizer, max_tokens)
 
 
 def _pretrained(name: str, device: str) -> Any:

@@ -1,7 +1,7 @@
 """Trains a progress model, from the settings to the folder of the trained model.
 
 outcome = run(ProgressSettings(from_scratch=True, out=Path("runs/progress")))
-outcome["held_out"]["tactics"]["model"]["mean_absolute_error"]
+outcome["held_out"]["model"]["mean_absolute_error"]
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from transformers import PrinterCallback, Trainer, TrainingArguments, set_seed
 from node.data.errors import InputError
 from node.model.hub.folders import written_folder
 from node.progress.command import ProgressSettings
-from node.progress.data import Question, encode, questions, read_all, split
-from node.progress.model import Asking, ProgressModel, begin, fresh
+from node.progress.data import Question, questions, read_all, split
+from node.progress.model import ProgressModel, begin, fresh
 from node.tuning import carrying_out
 from node.tuning.base_model import lora_config
 from node.tuning.carrying_out import (
@@ -73,8 +73,8 @@ def run(settings: ProgressSettings) -> dict[str, Any]:
 def prepare(settings: ProgressSettings) -> Prepared:
     """Reads the data and splits it. Raises InputError if there is nothing to train on."""
     train_rows, held_out_rows = split(read_all(settings.data, settings.keep_out), settings.held_out)
-    train = questions(train_rows, prefix=settings.prefix, states=settings.states)
-    held_out = questions(held_out_rows, prefix=settings.prefix, states=settings.states)
+    train = questions(train_rows)
+    held_out = questions(held_out_rows)
     if not train:
         raise InputError(
             f"--data {' '.join(settings.data)}: all theorems are held out; use a larger --held-out, or 0 for none"
@@ -86,11 +86,10 @@ def prepare(settings: ProgressSettings) -> Prepared:
 
 def _model(settings: ProgressSettings, prepared: Prepared) -> ProgressModel:
     """Raises InputError."""
-    asking = Asking(settings.target, settings.prefix, settings.states, settings.max_tokens)
     if settings.from_scratch:
         texts = [each.text for each in prepared.train]
-        return fresh(settings.shape, asking, texts, settings.place.device, seed=settings.seed)
-    progress = begin(settings.model, asking, settings.place.device, seed=settings.seed)
+        return fresh(settings.shape, settings.max_tokens, texts, settings.place.device, seed=settings.seed)
+    progress = begin(settings.model, settings.max_tokens, settings.place.device, seed=settings.seed)
     if settings.lora.on:
         from peft import get_peft_model
 
@@ -111,9 +110,6 @@ def _identity(settings: ProgressSettings, prepared: Prepared, steps: int) -> dic
         "model": settings.model or asdict(settings.shape),
         "data": list(settings.data),
         "questions": f"{len(prepared.train)} {digest.hexdigest()[:16]}",
-        "target": settings.target,
-        "prefix": settings.prefix,
-        "states": settings.states,
         "lora": asdict(settings.lora) if settings.lora.on else None,
         "steps": steps,
         "minutes": settings.length.minutes,
@@ -145,7 +141,7 @@ def _train(
         # 2. Training.
         with explained(
             folder,
-            not_finite="add --fresh and a smaller --rate, or --target log",
+            not_finite="add --fresh and a smaller --rate",
             memory="use a smaller --batch or --max-tokens, --recompute, or --lora",
         ):
             last = part.train(made, wants_end)
@@ -170,20 +166,13 @@ def _train(
 
 
 def evaluate(progress: ProgressModel, train: Sequence[Question], held_out: Sequence[Question]) -> dict[str, Any]:
-    """Measures (`node.progress.training`) of the model and of the baselines, for questions about `tactics` and
-    `states`. `train`: the data of the baselines."""
-    result: dict[str, Any] = {}
-    for name, of_state in (("tactics", False), ("states", True)):
-        subset = [each for each in held_out if each.of_state is of_state]
-        base = [each for each in train if each.of_state is of_state]
-        if subset and base:
-            steps = [each.steps for each in subset]
-            predictions = {
-                "model": progress.predict([each.text for each in subset]),
-                **baselines(base, subset),
-            }
-            result[name] = {which: measures(predicted, steps) for which, predicted in predictions.items()}
-    return result
+    """Measures (`node.progress.training`) of the model and of the baselines; empty without held-out questions.
+    `train`: the data of the baselines."""
+    if not held_out:
+        return {}
+    predictions = {"model": progress.predict([each.text for each in held_out]), **baselines(train, held_out)}
+    steps = [each.steps for each in held_out]
+    return {which: measures(predicted, steps) for which, predicted in predictions.items()}
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -234,8 +223,7 @@ def trainer(
     watch: ProgressWatch,
 ) -> ProgressTrainer:
     """The trainer, ready to train on `examples` (shape (steps, batch)) of `rows`, the tokens of the questions."""
-    target = progress.asking.target
-    data = [{"input_ids": row, "labels": encode(each.steps, target)} for row, each in zip(rows, questions, strict=True)]
+    data = [{"input_ids": row, "labels": each.steps} for row, each in zip(rows, questions, strict=True)]
 
     def collate(batch: Sequence[dict[str, Any]]) -> dict[str, Any]:
         labels = torch.tensor([each["labels"] for each in batch], dtype=torch.float32, device=progress.model.device)
