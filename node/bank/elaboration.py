@@ -147,6 +147,10 @@ class Whitelist:
             file.write(text)
 
 
+class _Crashed(OutOfLimits):
+    """Lean ended without an answer."""
+
+
 @dataclass(frozen=True)
 class StatementElaborator:
     """Elaborates batches of statements, `jobs` of them at the same time."""
@@ -178,15 +182,20 @@ class StatementElaborator:
             for _ in range(max(1, min(self.jobs, len(batches)))):
                 group.create_task(work())
 
-    async def _settled(self, batch: list[Theorem]) -> list[tuple[list[Theorem], list[str | None]]]:
-        """The batch in parts: the statements, and the error of each (None: it elaborates)."""
+    async def _settled(
+        self, batch: list[Theorem], *, loads: bool = False
+    ) -> list[tuple[list[Theorem], list[str | None]]]:
+        """The batch in parts: the statements, and the error of each (None: it elaborates). `loads`: Lean loads their
+        header."""
         try:
             return [(batch, await self._elaborated(batch))]
         except OutOfLimits as error:
+            if isinstance(error, _Crashed) and not loads and (reason := await self._crash_at_header(batch[0])):
+                return [(batch, [reason] * len(batch))]
             if len(batch) == 1:
-                return [(batch, [await self._crash_at_header(batch[0]) or f"Lean did not finish it: {error}"])]
+                return [(batch, [f"Lean did not finish it: {error}"])]
         half = len(batch) // 2
-        return [*await self._settled(batch[:half]), *await self._settled(batch[half:])]
+        return [*await self._settled(batch[:half], loads=True), *await self._settled(batch[half:], loads=True)]
 
     async def _elaborated(self, batch: list[Theorem]) -> list[str | None]:
         """The error of each statement. Raises OutOfLimits if Lean did not finish."""
@@ -221,7 +230,7 @@ class StatementElaborator:
                 keeper=self.toolchain.keeper((), [scratch]),
             )
         if finished.code not in (0, 1):
-            raise OutOfLimits(f"Lean ended with code {finished.code}: {finished.errors.strip()[-200:]}")
+            raise _Crashed(f"Lean ended with code {finished.code}: {finished.errors.strip()[-200:]}")
         return finished
 
 

@@ -294,7 +294,8 @@ def _sentences(results: Results) -> list[str]:
     if any(count for count, _ in counted_out):
         parts.append("neither solved nor unsolved: " + ", ".join(f"{n:,} {what}" for n, what in counted_out if n))
     if failed := next((row for row in results.statements if row.reason), None):
-        parts.append(f"the first of them, {failed.statement.name}: {failed.reason.partition(chr(10))[0]}")
+        why, _, _ = failed.reason.partition("\n")
+        parts.append(f"the first of them, {failed.statement.name}: {why}")
     # 3. Whether more attempts may still change the result.
     if results.missing:
         verb = "is" if results.missing == 1 else "are"

@@ -322,6 +322,7 @@ class Pool:
         finally:
             timer.cancel()
         if slot.runner.process is not None:
+            self._damage = None
             self._fit(slot.runner.process)
 
 

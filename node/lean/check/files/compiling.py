@@ -156,7 +156,7 @@ class Compiler:
                 compiled.olean = olean
                 return compiled
             compiled.problem = _header_problem(messages, compiled.commands, finished, limit)
-            if finished.code < 0 and not finished.cut and not reported and imports(text):
+            if limit and not (compiled.problem or finished.cut or reported) and imports(text):
                 compiled.problem = await self._crash_of_imports(folder / "imports", text, path)
             if compiled.problem:
                 return compiled
@@ -182,7 +182,7 @@ class Compiler:
         (place / "out").mkdir()
         source = place / "source" / "Imports.lean"
         source.write_text("\n".join(text.split("\n")[: import_lines(text)]) + "\n", encoding="utf-8")
-        crash = _crash(await self._lean(place, source, path, 0.0)).replace("at it", "at its imports")
+        crash = _crash(await self._lean(place, source, path, 0.0), "its imports")
         damage = await damaged_module(self._toolchain.module_folders) if crash else ""
         return f"{crash}; {damage}" if damage else crash
 
@@ -347,11 +347,11 @@ def _owner(commands: Sequence[Command], text: Text, message: FileMessage) -> Com
     return owner
 
 
-def _crash(finished: WatchedProcess) -> str:
+def _crash(finished: WatchedProcess, place: str = "it") -> str:
     """How Lean crashed; empty if it did not. Code of the file can crash it, for example with an endless recursion."""
     if finished.code >= 0:
         return ""
-    return f"Lean crashes at it: signal {-finished.code} ({signal.strsignal(-finished.code)})"
+    return f"Lean crashes at {place}: signal {-finished.code} ({signal.strsignal(-finished.code)})"
 
 
 def _header_problem(

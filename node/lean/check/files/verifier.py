@@ -13,6 +13,7 @@ docs/trust.md says which attacks each step stops.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import tempfile
 import time
@@ -45,7 +46,7 @@ from node.lean.check.files.judge import (
 from node.lean.check.files.report import DeclarationVerdict, FileReport, LocalItem
 from node.lean.check.files.sources import SourceFile, from_text, in_order
 from node.lean.check.second.calling import SecondKernel
-from node.lean.check.verify.kernel import KEPT_MB, KernelProcess
+from node.lean.check.verify.kernel import KernelProcess, Readers
 from node.lean.olean.declarations import BadAnswer, Declarations, read_answer
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
@@ -224,15 +225,11 @@ class _Session:
                 answer.unlink(missing_ok=True)
         await self.ask(ForgetRequest([*keys]), [], Done)
 
-    async def left(self) -> bool:
-        """Remove the session's files. True if the child has forgotten them, too, and can serve another session."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        try:
-            if self._requests:
+    async def leave(self) -> None:
+        """Have the child forget the session's files. A child that cannot has ended."""
+        if self._requests:
+            with contextlib.suppress(OutOfLimits):
                 await self.forget([*self._requests])
-        except (OutOfLimits, BadOlean):
-            return False
-        return self.dialog.own_mb() < KEPT_MB
 
 
 class FileVerifier:
@@ -261,8 +258,7 @@ class FileVerifier:
         if second is not None:
             second.may_read(self.folder)
         self._kernel = KernelProcess(toolchain, self._limits, self.folder)
-        self._readers: list[tuple[Dialog, Path]] = []
-        """Children that no session has, each with the only folder to which it may write."""
+        self._readers = Readers("node.lean.check.files.judge", toolchain, self._limits, self.folder)
         self.version = toolchain.version
         """Lean's version."""
         self.rechecked = "kernel" if second is None else "kernel and a second kernel"
@@ -270,7 +266,7 @@ class FileVerifier:
 
     async def close(self) -> None:
         """End its processes, and remove the scratch folder."""
-        await asyncio.gather(self._kernel.close(), *(dialog.close() for dialog, _ in self._readers))
+        await asyncio.gather(self._kernel.close(), self._readers.close())
         shutil.rmtree(self.folder, ignore_errors=True)
 
     async def verify_text(self, text: str, *, salvage: bool = True, own: bool = False) -> FileReport:
@@ -316,24 +312,13 @@ class FileVerifier:
 
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[_Session]:
-        dialog, written = self._readers.pop() if self._readers else self._reader()
-        session = _Session(dialog, written, Path(tempfile.mkdtemp(prefix="session-", dir=self.folder)))
-        kept = False
-        try:
-            yield session
-            kept = await session.left()
-        finally:
-            if kept:
-                self._readers.append((dialog, written))
-            else:
-                await dialog.close()
+        async with self._readers.borrowed() as (dialog, written):
+            session = _Session(dialog, written, Path(tempfile.mkdtemp(prefix="session-", dir=self.folder)))
+            try:
+                yield session
+                await session.leave()
+            finally:
                 shutil.rmtree(session.folder, ignore_errors=True)
-                shutil.rmtree(written, ignore_errors=True)
-
-    def _reader(self) -> tuple[Dialog, Path]:
-        written = Path(tempfile.mkdtemp(prefix="reader-", dir=self.folder))
-        keeper = self._toolchain.keeper([written], [self.folder], packages=True)
-        return Dialog("node.lean.check.files.judge", self._limits, keeper), written
 
     async def _verify(
         self,
@@ -452,8 +437,9 @@ class FileVerifier:
 
     def _library_imports(self, sources: Sequence[SourceFile]) -> list[str]:
         """The toolchain's modules that files import."""
-        own = {each.module for each in sources}
-        return ["Init", *(name for each in sources for name in imports_of(self._text(each)) if name not in own)]
+        own, of_header = {each.module for each in sources}, imports_of(self._toolchain.default_header)
+        named = (each.imports if imports(each.text) else of_header for each in sources)
+        return ["Init", *(name for names in named for name in names if name not in own)]
 
     async def _verify_one(
         self,

@@ -7,7 +7,8 @@ import contextlib
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -242,43 +243,68 @@ class _Died(OutOfLimits):
     """The process ended before it has answered."""
 
 
+class Readers:
+    """Child processes of ours that read compiled files (`process/dialog.py`), kept for the next ones. Call `close` at
+    the end."""
+
+    def __init__(self, module: str, toolchain: LeanToolchain, limits: Limits, folder: Path) -> None:
+        """`module`: what each child runs; `folder`: all that a child may read, and what it writes is below."""
+        self._module = module
+        self._toolchain = toolchain
+        self._limits = limits
+        self._folder = folder
+        self._idle: list[tuple[Dialog, Path]] = []
+
+    @asynccontextmanager
+    async def borrowed(self) -> AsyncIterator[tuple[Dialog, Path]]:
+        """A child for the block, and the only folder to which it may write. It is ended if the block raises."""
+        dialog, written = self._idle.pop() if self._idle else self._new()
+        kept = False
+        try:
+            yield dialog, written
+            kept = dialog.own_mb() < KEPT_MB
+        finally:
+            if kept:
+                self._idle.append((dialog, written))
+            else:
+                await dialog.close()
+                shutil.rmtree(written, ignore_errors=True)
+
+    def _new(self) -> tuple[Dialog, Path]:
+        written = Path(tempfile.mkdtemp(prefix="reader-", dir=self._folder))
+        keeper = self._toolchain.keeper([written], [self._folder], packages=True)
+        return Dialog(self._module, self._limits, keeper), written
+
+    async def close(self) -> None:
+        """End the idle children."""
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(dialog.close() for dialog, _ in idle))
+
+
 class ProofJudge:
     """Judges compiled proofs. Call `close` at the end."""
 
     def __init__(self, toolchain: LeanToolchain, limits: Limits, folder: Path) -> None:
         """`folder`: for its files; it must exist."""
-        self._folder = folder
-        self._limits = limits
-        self._toolchain = toolchain
         self._kernel = KernelProcess(toolchain, limits, folder)
-        self.prepare = self._kernel.prepare
-        self._idle: list[tuple[Dialog, Path]] = []
-        """Children that wait for a request, each with the only folder that it may write to."""
+        self._readers = Readers("node.lean.check.verify.judge", toolchain, limits, folder)
+
+    def prepare(self, imports: Iterable[str]) -> None:
+        """Have the kernel's process load these modules while Lean compiles."""
+        self._kernel.prepare(imports)
 
     async def judge(self, statements: Path, proofs: Path, pairs: Sequence[Pair]) -> Reply:
         """The verdicts on pairs of a statement and a proof in two compiled files. Raises OutOfLimits."""
-        dialog, folder = self._idle.pop() if self._idle else self._reader()
-        declarations = folder / "declarations"
-        try:
+        async with self._readers.borrowed() as (dialog, folder):
+            declarations = folder / "declarations"
             request = ProofsRequest(str(statements), str(proofs), str(declarations), list(pairs))
             reply = await dialog.ask(request, Reply)
             if not reply.problem:
                 answer = await self._kernel.answer(declarations, reply.imports)
                 reply = await dialog.ask(AnswerRequest(answer), Reply)
             declarations.unlink(missing_ok=True)
-        except BaseException:
-            await dialog.close()
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        self._idle.append((dialog, folder))
         return reply
-
-    def _reader(self) -> tuple[Dialog, Path]:
-        folder = Path(tempfile.mkdtemp(prefix="judge-", dir=self._folder))
-        keeper = self._toolchain.keeper([folder], [self._folder], packages=True)
-        return Dialog("node.lean.check.verify.judge", self._limits, keeper), folder
 
     async def close(self) -> None:
         """End its children."""
-        idle, self._idle = self._idle, []
-        await asyncio.gather(self._kernel.close(), *(dialog.close() for dialog, _ in idle))
+        await asyncio.gather(self._kernel.close(), self._readers.close())

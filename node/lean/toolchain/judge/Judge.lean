@@ -747,7 +747,7 @@ unsafe def judge (bytes : ByteArray) (loaded : Option Library) : IO (ByteArray √
   let answer := "proofmesh-verdicts 1\nsteps " ++ toString steps ++ "\n" ++ verdicts ++ "queries " ++ toString queries ++ "\n" ++ answers ++ "end\n"
   pure (answer.toUTF8, { modules := modules, env := library })
 
-/-- The bytes up to `stop`, or up to the end of the stream. -/
+/-- The bytes that are there already, and so many more of the stream as are missing. -/
 unsafe def readBytes (input : IO.FS.Stream) (missing : Nat) (got : ByteArray) : IO ByteArray := do
   if missing = 0 then pure got else
   let more ‚Üê input.read (.ofNat missing)
