@@ -20,6 +20,9 @@ SEARCH_SECONDS = 10.0
 _REBUILD = "build the project again with `lake build` (`lake exe cache get` downloads the modules of Mathlib)"
 
 _ADVICE = {
+    r"'(Lean|Mathlib|Std|Batteries|Aesop|Lake)'": (
+        "pocket Lean has only the core language: set a toolchain or project with --lean.toolchain or --lean.project"
+    ),
     r"unknown module prefix|object file .* does not exist|unknown package": (
         "check the module's name, and compile missing modules with `lake build` in the project (`lake exe cache get` "
         "downloads those of Mathlib)"

@@ -58,10 +58,6 @@ _UNIMPORTED = (
     "failed to read file",
 )
 
-REMEDY = "; pocket Lean has only the core language: set a toolchain or project with --lean.toolchain or --lean.project"
-_NEEDS_LIBRARY = ("'Lean'", "'Mathlib'", "'Std'", "'Batteries'", "'Aesop'", "'Lake'")
-
-
 CODE_PARTS = (".ir", ".ir.sig")
 """Suffixes of the files with the compiled code of a module, in place of `.olean`."""
 
@@ -366,7 +362,7 @@ def _header_problem(
             return (
                 f"{first}; a file that begins with `module` can import modules alone: remove `module`, or add it there"
             )
-        return first + REMEDY if any(name in first for name in _NEEDS_LIBRARY) else with_advice(first)
+        return with_advice(first)
     if errors or limit or (commands and finished.code in (0, 1)):
         return (
             "" if commands or limit else (f"line {wrong[0].line}: {errors[0]}" if wrong else "Lean reported no command")
