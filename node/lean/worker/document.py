@@ -1,16 +1,19 @@
 """Writes the candidates of a batch into one Lean document, and records the lines of each candidate. Pure.
 
-A document is a frame (`frames.py`) followed by `example`s. An example has one of five forms, from the fastest to the
-most careful:
+A document is a frame followed by `example`s. An example has one of six forms, from the fastest to the most careful:
 - terse: `first | <copy the goal, run the candidate, print and close what it leaves> | trace` for each candidate. Lean
   prints no error messages of candidates that fail, and without errors it checks the proofs of all others, so that no
-  confirmation is needed. It is for requests that need no error messages, in brief documents.
+  confirmation is needed. It is for requests that need no error messages.
 - copies: the path once, then a copy of the goal for each candidate, each in a focused block. Lean's time grows with the
   number of tactics that it reports on, so one `refine` makes all copies, and one sentinel comes after them all.
 - confirmation: copies again, for candidates that seem to close the goal, with a sentinel after each candidate. If
   Lean reports the sentinels and nothing else, all candidates close the goal.
-- separate: an example for one candidate, with the whole path. It is for goals with metavariables, which copies would
-  share, and for candidates that name a case or a hole, because copies have other case tags.
+- undone: for goals with metavariables, which copies would share, in requests that need no error messages. Each block is
+  `all_goals (<last steps of the path>; <candidate>; fail)` on a copy of the last goal that stood alone. The failure
+  makes Lean take back everything that the block did, the metavariables that it assigned included, and report the goals.
+  A candidate that leaves no goals runs again in an example of its own.
+- separate: an example for one candidate, with the whole path. It is for other goals with metavariables, and for
+  candidates that name a case or a hole, because copies have other case tags.
 - probe: a theorem whose name is already declared. Lean parses it and elaborates nothing, which shows whether the
   candidate parses.
 
@@ -26,7 +29,7 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from common.lean import Step, Theorem
 from node.lean.text.script import INDENT, indent_tactic, path_lines
@@ -138,6 +141,9 @@ class Frame:
 
 _SENTINEL = f'trace "{SENTINEL}"'
 
+UNSOLVED = "unsolved goals"
+"""The start of Lean's message with the goals that a block leaves, and of the message of a block that is undone."""
+
 STATE = -1
 """Index of the block that shows the state itself (it runs `skip`)."""
 
@@ -152,6 +158,7 @@ class Form(enum.Enum):
 
     TERSE = enum.auto()
     COPIES = enum.auto()
+    UNDONE = enum.auto()
     SEPARATE = enum.auto()
     PROBE = enum.auto()
     CONFIRMATION = enum.auto()
@@ -167,7 +174,7 @@ class CandidateBlock:
     column: int
     """Column of the bullet (copies) or of the opening parenthesis."""
     sentinel: int
-    """Line of the sentinel of this candidate, or of the tactic that prints its goals (terse); -1 without one."""
+    """Line of the sentinel of this candidate, or of the tactic that shows its goals (terse, undone); -1 without one."""
     bulleted: bool
     """True when a bullet `·` precedes it."""
 
@@ -263,6 +270,20 @@ class Writer:
             return [*lines, f"{prefix}{_SENTINEL}", f"{prefix}sorry"]
 
         self._example(theorem, path, hole, spots, Form.COPIES, ends=not show_state)
+
+    def undone(self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]]) -> None:
+        """Add an example that takes back each candidate, and shows the goals of those that run. `path`: see
+        `goal_that_stood_alone`; no step after it may name a goal."""
+        spots: list[_Spot] = []
+        alone = goal_that_stood_alone(path)
+
+        def hole(prefix: str) -> list[str]:
+            lines: list[str] = []
+            for index, tactic in candidates:
+                lines += _undone_block(spots, len(lines), index, tactic, path[alone:], prefix)
+            return [*lines, f"{prefix}{_SENTINEL}", f"{prefix}sorry"]
+
+        self._example(theorem, path[:alone], hole, spots, Form.UNDONE, ends=True)
 
     def confirmation(self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]]) -> None:
         """Add an example with candidates that probably close copies of the goal, and a sentinel after each."""
@@ -407,6 +428,39 @@ def _terse_block(spots: list[_Spot], at: int, index: int, tactic: str, prefix: s
     lines.append(f"{' ' * len(first)}| {_SENTINEL}")
     last = at + len(lines) - 1
     spots.append(_Spot(index, at, last, len(head) - 1, bulleted=False, sentinel=last - 1))
+    return lines
+
+
+def goal_that_stood_alone(path: Sequence[Step]) -> int:
+    """Number of steps of a path before the last state that has a single goal, which can be copied."""
+    singles = [number for number, step in enumerate(path, 1) if len(step.layout[step.branch]) == 1]
+    return singles[-1] if singles else 0
+
+
+def _undone_block(
+    spots: list[_Spot], at: int, index: int, tactic: str, steps: Sequence[Step], prefix: str
+) -> list[str]:
+    """The lines of a candidate's block at line `at` of a hole of the undone form. Adds the block to `spots`.
+
+    `steps` lead from the goal that is copied to the state. They all go on with several goals, so no bullet encloses the
+    candidate: when the block fails, a bullet would admit its goal, and Lean would take nothing back. In `first`, as in
+    the terse form, a tactic fails with its first error, and does not go on with `sorry`.
+    """
+    spot: _Spot | None = None
+
+    def hole(prefix: str) -> list[str]:
+        nonlocal spot
+        first = f"{prefix}first "
+        lines = _parenthesised(f"{first}| (", tactic, ")")
+        lines += [f"{' ' * len(first)}| fail_if_success skip", f'{prefix}fail "{UNSOLVED}"']
+        spot = _Spot(index, 0, len(lines) - 2, len(first) + 2, bulleted=False, sentinel=len(lines) - 1)
+        return lines
+
+    lines = path_lines(steps, hole, prefix + 2 * INDENT)
+    assert spot is not None
+    lines = [f"{prefix}refine {COPY} ?_ ?_", f"{prefix}· all_goals (", *lines, f"{prefix}{INDENT})"]
+    begin = at + len(lines) - 2 - spot.sentinel
+    spots.append(replace(spot, first=begin, last=begin + spot.last, sentinel=begin + spot.sentinel))
     return lines
 
 

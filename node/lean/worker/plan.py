@@ -14,11 +14,14 @@ from collections.abc import Mapping, Sequence
 from common.lean import Outcome, OutcomeKind, Step, Theorem
 from node.lean.process.child import Ending
 from node.lean.text.goals import may_share, split_goals, state_text
-from node.lean.worker.document import MOST_COPIES, STATE, Frame, LeanDocument, Writer
+from node.lean.worker.document import MOST_COPIES, STATE, Frame, LeanDocument, Writer, goal_that_stood_alone
 from node.lean.worker.reading import DocumentReading
 
 _NAMES_A_GOAL = re.compile(r"\bcase'?(?![\w'])|\?(?!_(?!\w))[^\W\d]")
 """`case TAG` and `?name`: their meaning depends on the goal's tag, and copies have other tags."""
+
+_MAY_REPORT = re.compile(r"\bby\b")
+"""A nested `by` may report an error without failing. That error is lost when the candidate is undone."""
 
 CRASHES_ALONE = 2
 """Crashes of the process while a candidate runs alone, after which the candidate gets CRASHED. After the first crash it
@@ -82,12 +85,14 @@ class BatchPlan:
         self._brief = not resumable
         """True while documents may be brief: until one of them times out or comes back without its echo."""
         self._terse = not messages and theorem.place is None
-        """True while documents may be terse: until a report on one contradicts itself."""
+        """True while documents may be terse or undone: until a report on one contradicts itself."""
         self._documents = 0
         self._running: list[int] = []
         """Candidates of the current document."""
         several = bool(self.path) and len(self.path[-1].layout[self.path[-1].branch]) > 1
         self._separate = several or (state is not None and may_share(state))
+        """True for goals with metavariables, which copies would share."""
+        self._may_undo = not any(_NAMES_A_GOAL.search(step.tactic) for step in path[goal_that_stood_alone(path) :])
 
     @property
     def done(self) -> bool:
@@ -117,8 +122,10 @@ class BatchPlan:
     def _brief_part(self) -> list[int] | None:
         """The candidates of the next document if it can be brief, which allows a single example. The other candidates
         wait, because two brief documents cost less than a long one. None: the next document must not be brief."""
-        if not self._brief or self._unprobed or self._separate or not (self._pending or self.state is None):
+        if not self._brief or self._unprobed or not (self._pending or self.state is None):
             return None
+        if self._separate:
+            return [index for index in self._pending if self._undoes(index)][:MOST_COPIES] or None
         shared = [index for index in self._pending if not self._needs_own_example(index)]
         copies = [index for index in shared if index not in self._silent]
         if copies or self.state is None:
@@ -131,19 +138,22 @@ class BatchPlan:
         A document can contain a command of a file only once. Candidates that need another form then wait for the next
         document.
         """
-        separate = [index for index in chosen if self._needs_own_example(index)]
+        undone = [index for index in chosen if self._undoes(index)]
+        separate = [index for index in chosen if self._needs_own_example(index) and index not in undone]
         silent = [index for index in chosen if index in self._silent and index not in separate]
-        copies = [index for index in chosen if index not in self._silent and index not in separate]
+        copies = [index for index in chosen if index not in {*self._silent, *separate, *undone}]
         if self.theorem.place is not None:
             copies, silent, separate = self._first_of(copies, silent, separate)
-        self._running = [index for index in chosen if index in {*copies, *silent, *separate}]
+        self._running = [index for index in chosen if index in {*undone, *copies, *silent, *separate}]
+        for part in _parts(undone):
+            writer.undone(self.theorem, self.path, self._texts(part))
         if self._separate:
             if self.state is None:
                 writer.separate(self.theorem, self.path, STATE, "skip")
         elif copies or self.state is None:
             for part in _parts(copies) or [[]]:
                 show = self.state is None and part == copies[: len(part)]
-                if self._terse and writer.brief and part and not show:
+                if self._terse and part and not show:
                     writer.terse(self.theorem, self.path, self._texts(part))
                 else:
                     writer.copies(self.theorem, self.path, self._texts(part), show_state=show)
@@ -167,6 +177,13 @@ class BatchPlan:
 
     def _texts(self, indices: Sequence[int]) -> list[tuple[int, str]]:
         return [(index, self.candidates[index]) for index in indices]
+
+    def _undoes(self, index: int) -> bool:
+        """True when a candidate runs in an example that takes it back."""
+        if not (self._separate and self._terse and self._may_undo) or self.state is None or index in self._silent:
+            return False
+        tactic = self.candidates[index]
+        return index not in self._unclear and not _NAMES_A_GOAL.search(tactic) and not _MAY_REPORT.search(tactic)
 
     def _needs_own_example(self, index: int) -> bool:
         """True when a candidate must not run on a copy of the goal."""

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from common.lean import Outcome, OutcomeKind
 from node.lean.text.goals import factorise, split_goals
 from node.lean.text.statement import BY_COLUMN
-from node.lean.worker.document import SENTINEL, STATE, CandidateBlock, Form, LeanDocument, LeanExample
+from node.lean.worker.document import SENTINEL, STATE, UNSOLVED, CandidateBlock, Form, LeanDocument, LeanExample
 from node.lean.worker.process import Diagnostic
-
-_UNSOLVED = "unsolved goals"
 
 PARSER_MESSAGE = re.compile(
     r"unexpected |expected |unknown tactic|unterminated|missing |invalid escape|tabs are not allowed"
@@ -52,7 +50,8 @@ class DocumentReading:
     suspect: int | None = None
     """The first candidate with an error that other candidates, or Lean itself, may have caused."""
     contradictory: bool = False
-    """True if a terse example shows both goals and an error of a candidate. Another form tells which of them counts."""
+    """True if an example shows both goals and an error of a candidate (terse), or an error in the steps before it
+    (undone). Another form tells what counts."""
     broken: dict[int, str] = field(default_factory=dict)
     """Errors in the path to a block: the path did not replay, or left an unassigned placeholder."""
     bad_statement: str = ""
@@ -136,6 +135,8 @@ def _sort(example: LeanExample, diagnostics: Sequence[Diagnostic]) -> _Report:
             report.goals[block.index] = item.message
         elif (block := by_line.get(line)) is not None:
             report.errors.setdefault(block.index, []).append(item)
+        elif example.form is Form.UNDONE and item.message.startswith(UNSOLVED):
+            pass  # an older Lean says this of the bullet, too
         elif _encloses(example, item):
             pass  # Lean stopped before the end of the path's innermost block; the missing sentinels show the same
         elif example.form is Form.PROBE and ALREADY_DECLARED in item.message:
@@ -157,8 +158,10 @@ def _left_open(example: LeanExample, item: Diagnostic) -> CandidateBlock | None:
     The message is at the block's bullet. If the block has none, it is at the bullet of the path, or the `by` of the
     statement, that encloses the block.
     """
-    if not item.message.startswith(_UNSOLVED) or example.form is Form.TERSE:
+    if not item.message.startswith(UNSOLVED) or example.form is Form.TERSE:
         return None
+    if example.form is Form.UNDONE:
+        return next((block for block in example.blocks if block.sentinel == item.range.start.line), None)
     start, end = (item.full_range or item.range).start, item.lines[1]
     for block in example.blocks:
         if block.bulleted and start.line == block.first and start.character == block.column:
@@ -173,7 +176,7 @@ def _left_open(example: LeanExample, item: Diagnostic) -> CandidateBlock | None:
 def _encloses(example: LeanExample, item: Diagnostic) -> bool:
     """True for an `unsolved goals` message of a tactic block that encloses the candidates' blocks."""
     start, end = item.lines
-    return item.message.startswith(_UNSOLVED) and start < example.blocks[0].first <= end
+    return item.message.startswith(UNSOLVED) and start < example.blocks[0].first <= end
 
 
 def _is_whole(example: LeanExample, item: Diagnostic) -> bool:
@@ -197,6 +200,9 @@ def _read_probe(example: LeanExample, report: _Report, reading: DocumentReading)
 def _read_example(example: LeanExample, report: _Report, reading: DocumentReading) -> None:
     if report.statement_errors:
         reading.bad_statement = reading.bad_statement or _message(report.statement_errors)
+        return
+    if example.form is Form.UNDONE:
+        _read_undone(example, report, reading)
         return
     if report.path_errors:
         reading.broken |= {block.index: _message(report.path_errors) for block in example.blocks}
@@ -252,6 +258,24 @@ def _read_terse(example: LeanExample, report: _Report, reading: DocumentReading)
             _settle(block, report, reading)
         elif block.index in report.goals or ends:
             reading.silent.add(block.index)  # with other errors in the example, Lean does not check its proof
+
+
+def _read_undone(example: LeanExample, report: _Report, reading: DocumentReading) -> None:
+    """Read an undone example. A candidate that leaves no goals needs an example in which it is not taken back."""
+    reading.contradictory = bool(report.path_errors or report.other_errors)
+    for block in example.blocks:
+        errors = report.errors.get(block.index, [])
+        if any(_is_runtime(item) for item in errors):
+            reading.suspect = block.index if reading.suspect is None else reading.suspect
+        elif any(PARSER_MESSAGE.match(item.message) for item in errors):
+            reading.outcomes[block.index] = _failed(OutcomeKind.ERROR, errors, block)
+            reading.unparsable.add(block.index)
+        elif errors:
+            reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR)
+        elif split_goals(report.goals.get(block.index, "")):
+            _settle(block, report, reading)
+        elif block.index in report.goals:
+            reading.silent.add(block.index)
 
 
 def _read_copies(example: LeanExample, report: _Report, reading: DocumentReading) -> None:

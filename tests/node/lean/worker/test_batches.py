@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.lean import Outcome, OutcomeKind
+from common.lean import Outcome, OutcomeKind, Step, Theorem
 from common.protocol.messages import LeanRunRequest
 from node.lean.backend import OutcomeCache
 from node.lean.requests import Requests, screen
@@ -99,3 +99,25 @@ async def test_a_batch_shows_what_each_candidate_does_alone(pool, states, size, 
     found = await compare(pool, seed=8, states=states, size=size, together=16, messages=messages)
     assert min(found[kind] for kind in ("proved", "goals", "error", "refused")) > 0
     assert (found["silent"] > 0) is not messages and found["unclosed"] <= 20
+
+
+async def test_what_a_candidate_assigns_is_taken_back_before_the_next_one(pool):
+    theorem = Theorem("t", "", "∃ n, 3 ≤ n ∧ n ≤ 5")
+    requests = Requests(pool, OutcomeCache(100_000), longest=20)
+    (split,) = (await requests.run(LeanRunRequest(theorem=theorem, tactics=("apply Exists.intro",)))).outcomes
+    path = (Step("apply Exists.intro", 0, split.layout),)
+    expected = {
+        "exact And.intro (Nat.le_refl 3) (Nat.le_add_right 3 2)": [],  # n := 3, and no goal is left
+        "apply And.intro (Nat.le_succ 3)": ["⊢ Nat.succ 3 ≤ 5"],
+        "apply And.intro (Nat.le_refl 3)": ["⊢ 3 ≤ 5"],
+        "nothing": [],
+        "skip": ["⊢ 3 ≤ ?m.1 ∧ ?m.1 ≤ 5\n\n⊢ Nat"],
+    }
+    kinds = ["proved", "goals", "goals", "error", "goals"]
+    for pool.slow_seconds in (10.0, 0.0):  # in the second round, the first request makes the theorem slow
+        for tactics in (["rfl"], expected):
+            request = LeanRunRequest(theorem=theorem, path=path, tactics=tuple(tactics), messages=False)
+            reply = await requests.run(request)
+        assert [[branch.state for branch in outcome.branches] for outcome in reply.outcomes] == list(expected.values())
+        assert [outcome.kind.value for outcome in reply.outcomes] == kinds
+        requests = Requests(pool, OutcomeCache(100_000), longest=20)

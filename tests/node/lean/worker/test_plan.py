@@ -1,6 +1,6 @@
 """Which documents a plan asks for, and what it makes of what they show: without Lean."""
 
-from common.lean import OutcomeKind, Theorem
+from common.lean import OutcomeKind, Step, Theorem
 from node.lean.process.child import Ending
 from node.lean.worker.document import SENTINEL, STATE, Form, Frame, LeanDocument
 from node.lean.worker.plan import BatchPlan
@@ -123,3 +123,48 @@ def test_candidates_that_a_terse_document_may_not_have_reached_run_again():
     plan.take(read(document, [failed(document, 0), error(document, 2, "unexpected token")]))
     assert sorted(plan.outcomes) == [0, 2] and plan.unparsable == {2}
     assert forms(plan.document(Frame(""))) == [(Form.TERSE, [1, 3])]
+
+
+EXISTS = Theorem("t", "", "∃ n, 3 ≤ n")
+SHARED = (Step("apply Exists.intro", 0, ((0, 1),)),)
+"""After it, a candidate for `3 ≤ ?w` decides `?w`."""
+
+
+def undone_plan(*tactics: str, path: tuple[Step, ...] = SHARED) -> BatchPlan:
+    """A plan without error messages on a known state with a metavariable."""
+    return BatchPlan(EXISTS, path, dict(enumerate(tactics)), state="⊢ 3 ≤ ?m.1\n\n⊢ Nat", messages=False)
+
+
+def left(document: LeanDocument, index: int, *goals: str) -> Diagnostic:
+    """Lean's message when a candidate is taken back: the goals that it leaves."""
+    return at(block(document, index).sentinel, 6, "unsolved goals\n" + "\n\n".join(goals))
+
+
+def test_candidates_that_leave_no_goals_run_again_after_an_undone_example():
+    plan = undone_plan("skip", "omega", "exact Nat.le_refl 3", "have : 1 = 2 := by skip", "case h => skip")
+    document = plan.document(Frame(""))
+    assert forms(document) == [(Form.UNDONE, [0, 1, 2])] and document.brief
+    refused = at(block(document, 1).last, 8, "The tactic provided to `fail_if_success` succeeded")
+    both = left(document, 0, "case h\n⊢ 3 ≤ ?w", "case w\n⊢ Nat")
+    plan.take(read(document, [both, refused, left(document, 2), end(document)]))
+    assert {index: outcome.kind for index, outcome in plan.outcomes.items()} == {
+        0: OutcomeKind.GOALS,
+        1: OutcomeKind.ERROR,
+    }
+    assert plan.outcomes[0].layout == ((0, 1),)
+    assert forms(plan.document(Frame(""))) == [(Form.SEPARATE, [2]), (Form.SEPARATE, [3]), (Form.SEPARATE, [4])]
+
+
+def test_after_an_error_in_the_steps_before_it_nothing_is_undone_any_more():
+    plan = undone_plan("skip", "rfl")
+    document = plan.document(Frame(""))
+    plan.take(read(document, [at(block(document, 1).first - 1, 6, "unknown identifier"), end(document)]))
+    assert not plan.outcomes
+    assert forms(plan.document(Frame(""))) == [(Form.SEPARATE, [0]), (Form.SEPARATE, [1])]
+
+
+def test_nothing_is_undone_behind_a_step_that_names_a_goal():
+    named = (*SHARED, Step("case' h => skip", 0, ((0, 1),)))
+    assert forms(undone_plan("skip", path=named).document(Frame(""))) == [(Form.SEPARATE, [0])]
+    alone = (*named, Step("exact Nat.le_refl 3"))  # a single goal can be copied
+    assert forms(undone_plan("skip", path=alone).document(Frame(""))) == [(Form.UNDONE, [0])]
