@@ -46,18 +46,11 @@ class Shape:
 SHAPES = {
     # The demo's network; states of the bank have about 100 tokens, tactics about 12.
     "demo": Shape(depth=4, width=128, heads=4, vocab_size=1024, prompt=100, new_tokens=12),
-    # The shape on which the predecessor was measured.
+    # The shape on which nanoproof's engine was measured (LOG.md).
     "reference": Shape(depth=4, width=256, heads=4, vocab_size=50_441, prompt=128, new_tokens=32),
     # 150 million parameters: as large as a network gets whose answers a search waits for.
     "large": Shape(depth=16, width=768, heads=12, vocab_size=32_768, prompt=128, new_tokens=32),
 }
-
-PREDECESSOR = {
-    "waiting_1": {"states_per_s": 1.8, "tokens_per_s": 385.0},
-    "waiting_8": {"states_per_s": 2.3, "tokens_per_s": 597.0},
-    "waiting_32": {"states_per_s": 2.1, "tokens_per_s": 540.0},
-}
-"""nanoproof's engine with the shape `reference`, 6 samples per state, fp32, measured on a 2-core CPU."""
 
 REQUEST_SECONDS = 1.0
 """Seconds of a run of requests, which has thousands of them."""
@@ -76,10 +69,8 @@ class Engine(Part):
     to compare with engines that share no work between samples. A trained policy is sharper, and equal beginnings share
     their work. States repeat only with `--again`.
 
-    For the shape `reference`, the results include ratios to the predecessor, which was measured on a 2-core CPU. The
-    same holds for requests through the broker to a model that answers at once (`bench requests`). `hardware` is an
-    upper bound for this machine: the operations of a state, the speed of these matrix products alone, and the states
-    per second if nothing else took time.
+    `hardware` is an upper bound for this machine: the operations of a state, the speed of these matrix products alone,
+    and the states per second if nothing else took time.
     """
 
     shapes: tuple[str, ...] = ("reference",)
@@ -103,7 +94,7 @@ class Engine(Part):
     device: str = "cpu"
     """Device of the network."""
     precision: Literal["float32", "auto"] = "float32"
-    """float32, as for the predecessor, or `auto`: bfloat16 on a GPU, as inference nodes choose."""
+    """float32, or `auto`: bfloat16 on a GPU, as inference nodes choose."""
     graphs: Literal["auto", "on", "off"] = "auto"
     """CUDA graphs."""
     requests: bool = True
@@ -127,7 +118,7 @@ class Engine(Part):
 
 
 def of_shape(name: str, settings: Engine, pace: Pace) -> Results:
-    """Medians for every number of waiting states, and ratios to the predecessor's."""
+    """Medians for every number of waiting states, beside what the hardware could do."""
     shape = SHAPES[name]
     engine = build(shape, settings)
     parameters = engine.weights.model.parameter_count()
@@ -144,12 +135,8 @@ def of_shape(name: str, settings: Engine, pace: Pace) -> Results:
             first += 1 << 20
             rates = f"{runs[-1]['states_per_s']:.2f} states/s, {runs[-1]['tokens_per_s']:.0f} tokens/s"
             pace.say(f"{name}, {waiting} waiting, run {number + 1} of {settings.repeats}: {rates}")
-        # 3. Beside the predecessor and the hardware.
+        # 3. Beside the hardware.
         middle = medians(runs, 2) | {"runs": len(runs)}
-        if name == "reference":
-            reference = PREDECESSOR.get(f"waiting_{waiting}", {})
-            middle["predecessor"] = reference
-            middle["ratios"] = {key: round(middle[key] / value, 2) for key, value in reference.items()}
         if settings.device == "cpu":
             middle["hardware"] = hardware(shape, middle)
         results[f"waiting_{waiting}"] = middle

@@ -95,6 +95,7 @@ def machine() -> Results:
         "cpus": os.cpu_count(),
         "load": [round(load, 1) for load in os.getloadavg()],
         "machine": platform.machine(),
+        "instructions": torch.backends.cpu.get_cpu_capability(),
         "torch": torch.__version__,
     }
 

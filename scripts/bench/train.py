@@ -15,16 +15,10 @@ if TYPE_CHECKING:
     from node.training.loader import PackedBatch
     from node.training.trainer import Trainer
 
-PREDECESSOR = {"256": 690.0, "768": 604.0, "transitions": 833.0}
-"""Tokens per second of the predecessor: 2-core CPU, float32, depth 4, width 256, vocabulary 50,441."""
-
-AIMS = {"256": 1.5, "768": 1.5, "transitions": 3.0}
-"""Target factors relative to the predecessor, on the same kind of machine."""
-
 
 @dataclass
 class Train(Part):
-    """Measures training steps: tokens per second with the shape on which the predecessor was measured, and with others.
+    """Measures training steps: tokens per second with the shape on which nanoproof was measured (LOG.md), and others.
 
         proofmesh bench train --json train.json                 (60 to 90 s on 2 cores)
         proofmesh bench train --cases transitions --threads 1 --repeats 5
@@ -39,7 +33,7 @@ class Train(Part):
     cases: tuple[str, ...] = ("256", "768", "transitions")
     """Lengths of rows, or `transitions`."""
     shape: str = "reference"
-    """`reference` (the predecessor's), or a preset: demo, nano, small, base."""
+    """`reference` (nanoproof's), or a preset: demo, nano, small, base."""
     batch_tokens: int = 3072
     """Tokens of a step."""
     micro_tokens: int = 3072
@@ -51,7 +45,7 @@ class Train(Part):
     limit: float = 75.0
     """Seconds after which no further step begins. Each case gets at least one."""
     precision: Literal["float32", "auto"] = "float32"
-    """float32, as for the predecessor, or `auto`: bfloat16 if the hardware supports it, as in training stages."""
+    """float32, or `auto`: bfloat16 if the hardware supports it, as in training stages."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """auto, cpu or cuda."""
     compile: bool = False
@@ -60,7 +54,7 @@ class Train(Part):
     """Recompute activations in the backward pass."""
 
     def measure(self) -> Results:
-        """Medians for every case, with the predecessor's numbers."""
+        """Medians for every case, beside what the hardware could do."""
         import torch
 
         from node.training.estimate import flops_per_token, peak_speed, product_speed
@@ -97,9 +91,6 @@ class Train(Part):
                 "share_of_most": per_token * positions / wall / speed,
                 "runs": len(runs),
             }
-            if case in PREDECESSOR and self.shape == "reference":
-                old = PREDECESSOR[case]
-                row |= {"predecessor": old, "times_predecessor": used / wall / old, "aim": AIMS[case]}
             if (peak := peak_speed(device)) is not None:
                 row["mfu"] = per_token * positions / wall / peak
             results[case] = {name: round(value, 3) for name, value in row.items()}
