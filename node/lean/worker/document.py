@@ -29,7 +29,7 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from common.lean import Step, Theorem
 from node.lean.text.script import INDENT, indent_tactic, path_lines
@@ -272,8 +272,10 @@ class Writer:
         self._example(theorem, path, hole, spots, Form.COPIES, ends=not show_state)
 
     def undone(self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]]) -> None:
-        """Add an example that takes back each candidate, and shows the goals of those that run. `path`: see
-        `goal_that_stood_alone`; no step after it may name a goal."""
+        """Add an example that takes back each candidate, and shows the goals of those that run.
+
+        No step after `goal_that_stood_alone` may name a goal, because the copies have other case tags.
+        """
         spots: list[_Spot] = []
         alone = goal_that_stood_alone(path)
 
@@ -432,7 +434,7 @@ def _terse_block(spots: list[_Spot], at: int, index: int, tactic: str, prefix: s
 
 
 def goal_that_stood_alone(path: Sequence[Step]) -> int:
-    """Number of steps of a path before the last state that has a single goal, which can be copied."""
+    """Number of steps that lead to the last state of a path with a single goal. A single goal can be copied."""
     singles = [number for number, step in enumerate(path, 1) if len(step.layout[step.branch]) == 1]
     return singles[-1] if singles else 0
 
@@ -442,26 +444,19 @@ def _undone_block(
 ) -> list[str]:
     """The lines of a candidate's block at line `at` of a hole of the undone form. Adds the block to `spots`.
 
-    `steps` lead from the goal that is copied to the state. They all go on with several goals, so no bullet encloses the
-    candidate: when the block fails, a bullet would admit its goal, and Lean would take nothing back. In `first`, as in
-    the terse form, a tactic fails with its first error, and does not go on with `sorry`.
+    `steps` lead from the copied goal to the state. All of them leave several goals to the candidate, so no bullet of
+    theirs encloses it. A bullet would admit its goal when the block fails, and Lean would take nothing back. In
+    `first`, as in the terse form, a tactic fails with its first error, and does not go on with `sorry`.
     """
-    spot: _Spot | None = None
-
-    def hole(prefix: str) -> list[str]:
-        nonlocal spot
-        first = f"{prefix}first "
-        lines = _parenthesised(f"{first}| (", tactic, ")")
-        lines += [f"{' ' * len(first)}| fail_if_success skip", f'{prefix}fail "{UNSOLVED}"']
-        spot = _Spot(index, 0, len(lines) - 2, len(first) + 2, bulleted=False, sentinel=len(lines) - 1)
-        return lines
-
-    lines = path_lines(steps, hole, prefix + 2 * INDENT)
-    assert spot is not None
-    lines = [f"{prefix}refine {COPY} ?_ ?_", f"{prefix}· all_goals (", *lines, f"{prefix}{INDENT})"]
-    begin = at + len(lines) - 2 - spot.sentinel
-    spots.append(replace(spot, first=begin, last=begin + spot.last, sentinel=begin + spot.sentinel))
-    return lines
+    inside = prefix + 2 * INDENT
+    head = f"{inside}first | ("
+    own = _parenthesised(head, tactic, ")")
+    own += [f"{' ' * (len(head) - 3)}| fail_if_success skip", f'{inside}fail "{UNSOLVED}"']
+    lines = [f"{prefix}refine {COPY} ?_ ?_", f"{prefix}· all_goals (", *path_lines(steps, lambda _: own, inside)]
+    sentinel = at + len(lines) - 1
+    first = sentinel + 1 - len(own)
+    spots.append(_Spot(index, first, sentinel - 1, len(head) - 1, bulleted=False, sentinel=sentinel))
+    return [*lines, f"{prefix}{INDENT})"]
 
 
 def _multiply(prefix: str, copies: int) -> str:

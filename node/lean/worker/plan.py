@@ -139,9 +139,9 @@ class BatchPlan:
         document.
         """
         undone = [index for index in chosen if self._undoes(index)]
-        separate = [index for index in chosen if self._needs_own_example(index) and index not in undone]
+        separate = [index for index in chosen if index not in undone and self._needs_own_example(index)]
         silent = [index for index in chosen if index in self._silent and index not in separate]
-        copies = [index for index in chosen if index not in {*self._silent, *separate, *undone}]
+        copies = [index for index in chosen if index not in {*undone, *separate, *silent}]
         if self.theorem.place is not None:
             copies, silent, separate = self._first_of(copies, silent, separate)
         self._running = [index for index in chosen if index in {*undone, *copies, *silent, *separate}]
