@@ -73,7 +73,7 @@ class Engine(Part):
     and the states per second if nothing else took time.
     """
 
-    shapes: tuple[str, ...] = ("reference",)
+    shapes: tuple[Literal["demo", "reference", "large"], ...] = ("reference",)
     """Shapes to measure: demo, reference, large."""
     waiting: tuple[int, ...] = (1, 8, 32)
     """Numbers of states that are submitted together."""

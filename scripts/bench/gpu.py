@@ -203,7 +203,7 @@ def agree_part(device: str) -> Results:
         asked = Train(shape="demo", device=device, precision=precision, compile=compiled)  # type: ignore[arg-type]
         asked.batch_tokens = asked.micro_tokens = 2048 if device == "cuda" else 512
         work = trainer(asked)
-        made = batches("256", asked, work.model.config.vocab_size)
+        made = batches(256, asked, work.model.config.vocab_size)
         for _ in range(8 if device == "cuda" else 2):
             step(work, made)
         losses[name] = round(work.evaluate(made)["loss"], 4)
@@ -303,9 +303,7 @@ def training_part(device: str) -> Results:
     for preset in ("nano", "small", "base") if gpu else ("nano",):
         for compiled in (False, True) if gpu else (False,):
             tokens = 32_768 if gpu else 2048
-            asked = Train(
-                cases=("1024",) if gpu else ("256",), shape=preset, batch_tokens=tokens, repeats=3 if gpu else 1
-            )
+            asked = Train(cases=(1024,) if gpu else (256,), shape=preset, batch_tokens=tokens, repeats=3 if gpu else 1)
             asked.micro_tokens = 16_384 if gpu else 2048
             asked.device, asked.precision, asked.compile = device, "auto", compiled  # type: ignore[assignment]
             key = f"{preset}{', compiled' if compiled else ''}"
@@ -460,7 +458,7 @@ def rank_part(device: str, wrapper: str) -> Results:
     work = Train(shape="small" if gpu else "demo", device=device, precision="auto")  # type: ignore[arg-type]
     work.batch_tokens = work.micro_tokens = 8192 if gpu else 512
     made = trainer(work)
-    (batch,) = (each.to(place) for each in batches("256", work, made.model.config.vocab_size))
+    (batch,) = (each.to(place) for each in batches(256, work, made.model.config.vocab_size))
     if wrapper == "ddp":
         module: Any = data_parallel(made.objective)
     else:
@@ -521,7 +519,7 @@ def memory_of(device: str, kind: str) -> Results:
         asked = Train(shape="small" if gpu else "demo", device=device, precision="auto")  # type: ignore[arg-type]
         asked.batch_tokens = asked.micro_tokens = 8192 if gpu else 512  # [learner.trainer] token_budget
         work = trainer(asked)
-        made = batches("256", asked, work.model.config.vocab_size)
+        made = batches(256, asked, work.model.config.vocab_size)
         for _ in range(2):
             step(work, made)
         what = f"{work.model.parameter_count() / 1e6:.0f} M weights, {asked.micro_tokens} tokens a pass"
@@ -563,7 +561,7 @@ def swap_part(device: str) -> Results:
     work = Train(shape="small" if gpu else "demo", device=device, precision="auto", batch_tokens=8192 if gpu else 512)  # type: ignore[arg-type]
     work.micro_tokens = work.batch_tokens
     teacher = trainer(work)
-    made = batches("1024" if gpu else "256", work, teacher.model.config.vocab_size)
+    made = batches(1024 if gpu else 256, work, teacher.model.config.vocab_size)
     step(teacher, made)
     alone = min(step(teacher, made)[0] for _ in range(5 if gpu else 2))
     rate_alone = states_rate(engine, shape, 2.0 if gpu else 0.5)

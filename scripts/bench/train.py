@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from common.limits import Positive
 from scripts.bench.harness import Pace, Part, Results, machine
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ class Train(Part):
     of large matrix products alone, measured in the same run, divided by the operations of a token.
     """
 
-    cases: tuple[str, ...] = ("256", "768", "transitions")
+    cases: tuple[Literal["transitions"] | Positive, ...] = (256, 768, "transitions")
     """Lengths of rows, or `transitions`."""
-    shape: str = "reference"
+    shape: Literal["reference", "demo", "nano", "small", "base"] = "reference"
     """`reference` (nanoproof's), or a preset: demo, nano, small, base."""
     batch_tokens: int = 3072
     """Tokens of a step."""
@@ -72,7 +73,7 @@ class Train(Part):
             step(work, made)  # warm-up
             used, positions = sum(batch.used for batch in made), sum(batch.tokens.numel() for batch in made)
             runs = []
-            for number in pace.runs(self.repeats, case):
+            for number in pace.runs(self.repeats, str(case)):
                 runs.append(step(work, made))
                 pace.say(f"{case}, step {number + 1} of {self.repeats}: {used / runs[-1][0]:.0f} tokens/s")
             wall, cpu = (statistics.median(run[index] for run in runs) for index in range(2))
@@ -93,7 +94,7 @@ class Train(Part):
             }
             if (peak := peak_speed(device)) is not None:
                 row["mfu"] = per_token * positions / wall / peak
-            results[case] = {name: round(value, 3) for name, value in row.items()}
+            results[str(case)] = {name: round(value, 3) for name, value in row.items()}
         here = {
             **machine(),
             "threads": torch.get_num_threads(),
@@ -147,10 +148,9 @@ def full(rows: int, length: int, vocab_size: int) -> list[PackedBatch]:
     return [collate([(Document(tuple(row), 1, None, length),) for row in tokens], length)]
 
 
-def batches(case: str, settings: Train, vocab_size: int) -> list[PackedBatch]:
+def batches(case: Literal["transitions"] | int, settings: Train, vocab_size: int) -> list[PackedBatch]:
     """The micro-batches of a step."""
-    length = 256 if case == "transitions" else int(case)
-    make = transitions if case == "transitions" else full
+    length, make = (case, full) if isinstance(case, int) else (256, transitions)
     rows = max(1, settings.micro_tokens // length)
     return make(rows, length, vocab_size) * max(1, settings.batch_tokens // (rows * length))
 
