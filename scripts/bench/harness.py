@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -59,7 +59,7 @@ class Part:
 
     def asked(self) -> Results:
         """The settings."""
-        return dict(vars(self))
+        return asdict(self)
 
 
 def run(part: type[Part], name: str, argv: Sequence[str]) -> int:

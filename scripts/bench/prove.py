@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +27,7 @@ from common.limits import Positive, Timeout
 from common.output.terminal import Console
 from common.output.visible import say
 from common.protocol.attempts import AttemptOutcome, AttemptResult
+from common.settings import LeanSettings
 from node.bank.bank import BankError
 from node.bank.benchmarks import check_lean, load_benchmark
 from node.command.evaluate.command import EvalSettings, plan_of
@@ -375,7 +376,7 @@ async def prove_one(prover: TheoremProver, theorem: Theorem, budget: Budget) -> 
 class Eval(Part):
     """Measures the overhead of `proofmesh eval`: times of the same searches bare, with verification, and evaluated.
 
-        proofmesh bench eval [--policy tactics] [--limit 60] [--simulations 16] [--rounds 3] [--json OUT]
+        proofmesh bench eval [--policy tactics] [--limit 60] [--simulations 16] [--rounds 3] [--lean.imports ...] [--json OUT]
 
     `bare` runs only the searches, with the same concurrency. `verified` adds one verification of all their proofs
     together. `evaluated` does everything that the command does: it verifies each proof while other searches go on,
@@ -391,12 +392,14 @@ class Eval(Part):
     simulations: Positive = 16
     """Budget of a search."""
     rounds: Positive = 3
+    lean: LeanSettings = field(default_factory=LeanSettings)
+    """Which Lean, and the header of the statements (`--lean.imports`)."""
 
     problems = (BankError, BadPolicy)
 
     async def measure(self) -> Results:
         """Measure all rounds."""
-        settings = LeanProcessSettings()
+        settings = LeanProcessSettings(lean=self.lean)
         toolchain = await confined_toolchain(settings.lean)
         venue = LoneVenue(toolchain, settings, self.policy)
         benchmark = load_benchmark(self.bench)

@@ -50,11 +50,11 @@ async def test_a_proof_found_step_by_step_is_accepted(bus, lean_proxy):
 
 async def test_it_names_itself_for_theorems_whose_states_its_lean_has_kept(bus, lean_proxy, warm_lean, monkeypatch):
     monkeypatch.setattr(warm_lean.lean.requests.backend, "slow_seconds", 0.0)
-    path = [Step("intro h")]
-    assert not (await run(bus, AND, path, ["skip"])).holder
-    reply = await run(bus, AND, path, ["constructor"])
+    mine, path = Theorem("t", "(r s : Prop)", "r ∧ s → s ∧ r"), [Step("intro h")]  # known from no other test
+    assert not (await run(bus, mine, path, ["skip"])).holder
+    reply = await run(bus, mine, path, ["constructor"])
     assert reply.holder == lean_proxy.id, "since the last request it knows that the theorem is slow"
-    request = LeanRunRequest(theorem=AND, path=tuple(path), tactics=("exact ⟨h.2, h.1⟩",), timeout=5.0)
+    request = LeanRunRequest(theorem=mine, path=tuple(path), tactics=("exact ⟨h.2, h.1⟩",), timeout=5.0)
     held = await bus.request(subjects.lean_run_at(reply.holder), request, LeanRunReply, timeout=60)
     assert held.outcomes[0].kind is OutcomeKind.PROVED and held.holder == lean_proxy.id
 
