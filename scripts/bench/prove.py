@@ -376,7 +376,7 @@ async def prove_one(prover: TheoremProver, theorem: Theorem, budget: Budget) -> 
 class Eval(Part):
     """Measures the overhead of `proofmesh eval`: times of the same searches bare, with verification, and evaluated.
 
-        proofmesh bench eval [--policy tactics] [--limit 60] [--simulations 16] [--rounds 3] [--lean.imports ...] [--json OUT]
+        proofmesh bench eval [--policy tactics] [--limit 60] [--simulations 16] [--rounds 3] [--lean.imports ...]
 
     `bare` runs only the searches, with the same concurrency. `verified` adds one verification of all their proofs
     together. `evaluated` does everything that the command does: it verifies each proof while other searches go on,
