@@ -5,6 +5,9 @@ set positional-arguments
 proofmesh := ".venv/bin/proofmesh"
 python := ".venv/bin/python"
 
+# Two for each core, because tests wait a third of their time; each takes a gigabyte.
+test_processes := `cores=$(nproc); echo $((cores < 3 ? 2 * cores : 6))`
+
 # List the recipes
 _default:
     @"{{ just_executable() }}" --justfile "{{ justfile() }}" --list --unsorted
@@ -28,7 +31,7 @@ demo *args: setup
 [no-exit-message]
 test *args: setup
     @if [ $# -eq 0 ]; then "{{ just_executable() }}" lint; fi
-    @if [ $# -eq 0 ]; then set -- --numprocesses logical --maxprocesses 4 --dist worksteal; fi; {{ python }} -m pytest "$@"
+    @if [ $# -eq 0 ]; then set -- --numprocesses {{ test_processes }} --dist worksteal; fi; {{ python }} -m pytest "$@"
 
 # Only fast tests, which start no broker, no Lean and no other program
 [no-exit-message]

@@ -141,6 +141,8 @@ class WatchedProcess:
     """The exceeded limit for which it was killed; empty if it was not killed."""
     errors: str = ""
     """The end of its standard error."""
+    timed_out: bool = False
+    """Whether the limit was the whole time, not the patience."""
 
 
 async def run_watched(
@@ -188,7 +190,7 @@ async def _read_to_the_end(
     output_bytes: int,
 ) -> WatchedProcess:
     written: list[bytes] = []
-    cut, code = "", -1
+    cut, code, timed_out = "", -1, False
     child.drain_stderr()
     try:
         async with child.guard, asyncio.timeout(limits.seconds):
@@ -196,13 +198,14 @@ async def _read_to_the_end(
             if not cut:
                 code = await child.process.wait()
     except TimeoutError:
-        cut = f"not done after {limits.seconds:g} s"
+        cut, timed_out = f"not done after {round(limits.seconds, 2):g} s", True
     finally:
         output.close()
         await child.kill()
     if child.guard.exceeded:
         cut = f"more than {limits.memory_mb} MB of memory"
-    return WatchedProcess(code, b"".join(written).decode(errors="replace"), cut, child.last_errors)
+    text = b"".join(written).decode(errors="replace")
+    return WatchedProcess(code, text, cut, child.last_errors, timed_out)
 
 
 async def _follow(

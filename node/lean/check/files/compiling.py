@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import time
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,10 @@ PASSES = 8
 
 SECONDS_PER_LINE = 0.02
 """Added to the time limit of a process for each line. Lean takes 4 ms for a short theorem on an idle core."""
+
+IMPORTS_SHARE = 0.05
+"""If the imports of a file took more than this share of a time limit that it exceeded, Lean runs again with their time
+added: the limit is for the text."""
 
 PATIENCE = 3
 """Number of commands that may each exceed a limit before the remaining file is not judged."""
@@ -129,14 +134,19 @@ class Compiler:
         compiled = Compiled(Text(text, self.version, named_as))
         suspects = _Suspects()
         passed: set[int] = set()
-        out_of_limits = 0
+        out_of_limits, import_seconds = 0, None
         for attempt in range(PASSES if salvage else 1):
             place = folder / str(attempt)
             source = place.joinpath("source", *module.split(".")).with_suffix(".lean")
             source.parent.mkdir(parents=True)
             (place / "out").mkdir()
             source.write_text(compiled.text.without(compiled.failed), encoding="utf-8")
-            finished = await self._lean(place, source, path, SECONDS_PER_LINE * text.count("\n"))
+            more_seconds = SECONDS_PER_LINE * text.count("\n")
+            finished = await self._lean(place, source, path, more_seconds + (import_seconds or 0.0))
+            if finished.timed_out and import_seconds is None and imports(text):
+                import_seconds = await self._import_seconds(folder / "imports", text, path)
+                if import_seconds > IMPORTS_SHARE * self._limits.seconds:
+                    finished = await self._lean(place, source, path, more_seconds + import_seconds)
             limit = finished.cut or _crash(finished)
             out_of_limits += bool(limit)
             rows = _rows(finished.output)
@@ -153,7 +163,7 @@ class Compiler:
                 return compiled
             compiled.problem = _header_problem(messages, compiled.commands, finished, limit)
             if limit and not (compiled.problem or finished.cut or reported) and imports(text):
-                compiled.problem = await self._crash_of_imports(folder / "imports", text, path)
+                compiled.problem = await self._crash_of_imports(folder / "crash", text, path)
             if compiled.problem:
                 return compiled
             # If a pass marks no further command as failed, another pass would end in the same way.
@@ -162,8 +172,8 @@ class Compiler:
             # If Lean was stopped, it may not have finished the last command that it reported.
             passed.update(command.start for command in (reported[:-1] if limit else reported))
             reason = f"it exceeded a limit: {limit}" if finished.cut else limit
-            if finished.cut and not passed and len(reported) <= 1 and imports(text):
-                reason += ", with the time of the imports; if these take long, allow more seconds"
+            if (import_seconds or 0.0) >= self._limits.seconds:
+                reason += "; its imports alone take longer than the time limit: allow more seconds"
             if limit and not suspects.settle(compiled, reported[-1] if reported else None, reason):
                 break
             _fail_dependents(compiled)
@@ -174,13 +184,22 @@ class Compiler:
 
     async def _crash_of_imports(self, place: Path, text: str, path: Sequence[Path]) -> str:
         """Why Lean crashes at the imports of a text alone; empty if it does not."""
+        crash = _crash(await self._imports_alone(place, text, path), "its imports")
+        damage = await damaged_module(self._toolchain.module_folders) if crash else ""
+        return f"{crash}; {damage}" if damage else crash
+
+    async def _import_seconds(self, place: Path, text: str, path: Sequence[Path]) -> float:
+        """Seconds that the imports of a text take, at most the time limit."""
+        began = time.monotonic()
+        await self._imports_alone(place, text, path)
+        return time.monotonic() - began
+
+    async def _imports_alone(self, place: Path, text: str, path: Sequence[Path]) -> WatchedProcess:
         (place / "source").mkdir(parents=True)
         (place / "out").mkdir()
         source = place / "source" / "Imports.lean"
         source.write_text("\n".join(text.split("\n")[: import_lines(text)]) + "\n", encoding="utf-8")
-        crash = _crash(await self._lean(place, source, path, 0.0), "its imports")
-        damage = await damaged_module(self._toolchain.module_folders) if crash else ""
-        return f"{crash}; {damage}" if damage else crash
+        return await self._lean(place, source, path, 0.0)
 
     async def _lean(self, place: Path, source: Path, path: Sequence[Path], more_seconds: float) -> WatchedProcess:
         root = place / "source"

@@ -1,12 +1,14 @@
 """Compiling one file to one module: commands that fail are reported and removed, the others are compiled."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from node.lean.check.files.report import DeclarationVerdict, FileReport
 from node.lean.check.files.sources import collect
-from tests.node.lean.files.verified import of_each, together
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.files.verified import file_verifier, of_each, together
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(600)]
 
@@ -89,6 +91,15 @@ async def test_endless_commands_are_left_out_and_their_neighbours_are_not() -> N
     assert "it exceeded a limit" in named(blamed)["m:3"].reason
 
 
+async def test_a_time_limit_is_for_the_text_and_slow_imports_are_added_to_it() -> None:
+    pocket = LeanToolchain.pocket()
+    late = 'case "$*" in *module.olean*) sleep 2.2;; esac; exec "$@"'  # a library on a slow disk
+    slow = replace(pocket, command=("sh", "-c", late, "sh", *pocket.command))
+    async with file_verifier(slow, seconds=2) as verifier:
+        report = await verifier.verify_text("import Init\ntheorem a : 1 = 1 := rfl\n")
+    assert accepted(report) == ["a:2"]
+
+
 MEMORY = "#eval (List.replicate 400000000 7).length\n"
 OUTPUT = 'def wide : Nat → String → String | 0, s => s | n + 1, s => wide n (s ++ s)\n#eval wide 23 "0123456789"\n'
 OVERFLOW = "partial def f (n : Nat) : Nat := f (n + 1) + 1\n#eval f 0\n"
@@ -129,6 +140,6 @@ async def test_a_missing_import_and_a_circle_stop_their_own_files(tmp_path: Path
     assert "unknown module prefix 'Missing'" in problems["D"]
 
 
-async def test_a_file_whose_imports_take_the_time_says_so() -> None:
+async def test_a_file_whose_imports_alone_take_too_long_says_so() -> None:
     (report,) = await of_each("import Pocket.Logic\ntheorem a : True := trivial\n", seconds=0.02)
-    assert "if these take long, allow more seconds" in str(report)
+    assert "its imports alone take longer than the time limit: allow more seconds" in str(report)
