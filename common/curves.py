@@ -6,7 +6,6 @@ Trainers and learners write them, and the monitor reads them, without importing 
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,25 +88,6 @@ class Tail:
         """Points of the new lines. Lines that cannot be decoded are skipped. Without a file there are no points."""
         points = [point for line in self._lines.read() if (point := decode_line(line)) is not None]
         return News(points, self._lines.again)
-
-
-def append_line(path: Path, line: bytes) -> None:
-    """Append a line (with its newline) completely or not at all. Raises OSError: disk full, read-only.
-
-    If a killed process left a partial last line, a newline is written first, so that this line stays readable.
-    """
-    with path.open("ab+", buffering=0) as file:
-        end = file.seek(0, os.SEEK_END)
-        if end:
-            file.seek(end - 1)
-            line = line if file.read(1) == b"\n" else b"\n" + line
-        try:
-            unwritten = memoryview(line)
-            while unwritten:
-                unwritten = unwritten[file.write(unwritten) :]
-        except OSError:
-            file.truncate(end)
-            raise
 
 
 # ----------------------------------------------------------------------------------------------------------------------

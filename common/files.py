@@ -67,6 +67,25 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line (with its newline) completely or not at all. Raises OSError: disk full, read-only.
+
+    If a killed process left a partial last line, a newline is written first, so that this line stays readable.
+    """
+    with path.open("ab+", buffering=0) as file:
+        end = file.seek(0, os.SEEK_END)
+        if end:
+            file.seek(end - 1)
+            line = line if file.read(1) == b"\n" else b"\n" + line
+        try:
+            unwritten = memoryview(line)
+            while unwritten:
+                unwritten = unwritten[file.write(unwritten) :]
+        except OSError:
+            file.truncate(end)
+            raise
+
+
 class NewLines:
     """Reads the lines that are appended to a file. A last line without newline is left for the next read."""
 

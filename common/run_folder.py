@@ -1,12 +1,11 @@
 """A folder that one process owns: of a run, a training, an evaluation, an agent.
 
 Only one process works in it (`owned`), with the settings that it began with (`changes`), and files of lines survive a
-kill (`append_line`, `cut_torn_line`). Each kind of folder words its own errors, because they name its flags.
+kill (`files.append_line`, `cut_torn_line`). Each kind of folder words its own errors, because they name its flags.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -72,14 +71,6 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
         for name in sorted(old.keys() | new.keys())
         if old.get(name) != new.get(name)
     ]
-
-
-def append_line(path: Path, line: bytes) -> None:
-    """Append a line in one write, so that a kill leaves at worst an incomplete last line. Raises OSError."""
-    with path.open("ab", buffering=0) as file:
-        written = file.write(line + b"\n")
-    if written != len(line) + 1:  # on a full disk a write can succeed in part
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 def cut_torn_line(path: Path) -> None:

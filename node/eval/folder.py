@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from common.files import NOT_JSON, write_whole
+from common.files import NOT_JSON, append_line, write_whole
 from common.lean import TacticRule, Theorem
 from common.output.command import UserError
 from common.output.words import number_of
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended, Method
-from common.run_folder import append_line, changes, cut_torn_line, owned
+from common.run_folder import changes, cut_torn_line, owned
 from common.settings import Sampling
 
 # --- records of statements and attempts -------------------------------------------------------------------------------
@@ -363,13 +363,13 @@ class EvaluationFolder:
     def add(self, record: AttemptRecord) -> None:
         """Appends an attempt. After this call a kill of the process cannot lose it. Raises FolderError."""
         with explained(self.path / ATTEMPTS):
-            append_line(self.path / ATTEMPTS, msgspec.json.encode(record))
+            append_line(self.path / ATTEMPTS, msgspec.json.encode(record) + b"\n")
 
     def note_session(self, seconds: float, own_cpu: float, lean_cpu: float | None) -> None:
         """Appends what this process has spent so far. Raises FolderError."""
         session = Session(id=self._session, seconds=round(seconds, 2), lean_cpu=lean_cpu, own_cpu=round(own_cpu, 2))
         with explained(self.path / SESSIONS):
-            append_line(self.path / SESSIONS, msgspec.json.encode(session))
+            append_line(self.path / SESSIONS, msgspec.json.encode(session) + b"\n")
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 
 from common import curves
 from common.bus import Bus, BusError, persistently
-from common.curves import Evaluated, append_line, encode_line
+from common.curves import Evaluated, encode_line
+from common.files import append_line
 from common.life.metrics import counter, gauge
 from common.life.node import NodeContext
 from common.life.waiting import wait_first

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common.curves import append_line, decode_line, encode_line
-from common.files import write_whole
+from common.curves import decode_line, encode_line
+from common.files import append_line, write_whole
 from common.output.visible import say
 from common.watch.tracking import Tracked
 

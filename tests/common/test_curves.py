@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from common.curves import ABOUT, METRICS, About, Tail, append_line, encode_line, read_about, write_about
+from common.curves import ABOUT, METRICS, About, Tail, encode_line, read_about, write_about
+from common.files import append_line
 from tests.files import limited_files
 
 

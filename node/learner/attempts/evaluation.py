@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
-from common.curves import Evaluated, Part, append_line, evaluation_line, read_evaluations
+from common.curves import Evaluated, Part, evaluation_line, read_evaluations
+from common.files import append_line
 from common.life.waiting import wait_first
 from common.output.command import UserError
 from common.protocol.attempts import AttemptOutcome, Purpose

@@ -31,10 +31,10 @@ def test_a_record_that_does_not_fit_on_the_disk_is_told_and_goes_when_the_evalua
     begun(tmp_path, solved("a"))
     with EvaluationFolder(tmp_path) as folder:
         folder.begin(plan())
-        room = (tmp_path / ATTEMPTS).stat().st_size + 20
-        with limited_files(room), pytest.raises(FolderError, match="cannot be written"):
+        before = (tmp_path / ATTEMPTS).stat().st_size
+        with limited_files(before + 20), pytest.raises(FolderError, match="cannot be written"):
             folder.add(unsolved("b"))
-        assert (tmp_path / ATTEMPTS).stat().st_size == room  # half a record
+        assert (tmp_path / ATTEMPTS).stat().st_size == before, "not half a record"
     with EvaluationFolder(tmp_path) as folder:
         folder.begin(plan())
         folder.add(unsolved("b"))
