@@ -88,6 +88,13 @@ def _plain(row: Row) -> Raw:
     return Raw(_name(row, "name", "id"), _text(row, "header"), _text(row, "statement"), split_of(row))
 
 
+def _bank(row: Row) -> Raw:
+    """A bank of ours: name, binders, conclusion; the split is the file's."""
+    name = _name(row, "name")
+    text = f"theorem {name} {_text(row, 'binders')} : {_text(row, 'conclusion')}"
+    return Raw(name, _text(row, "header"), text, split_of(row))
+
+
 _STATED = "formal_statement"
 
 FORMATS = (
@@ -100,6 +107,7 @@ FORMATS = (
     Format("workbook", frozenset({"natural_language_statement", _STATED}), _workbook, MINIF2F_HEADER),
     Format("minif2f-numina", frozenset({"name", "informal_prefix", _STATED}), _benchmark, MINIF2F_HEADER),
     Format("plain", frozenset({"statement"}), _plain),
+    Format("bank", frozenset({"name", "binders", "conclusion"}), _bank),
     Format("plain benchmark", frozenset({"name", _STATED}), _benchmark),
 )
 """All formats. A row has the first one that fits."""

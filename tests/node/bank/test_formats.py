@@ -65,6 +65,12 @@ def test_a_row_of_each_data_set_is_read(data_set, row, name, family, split, head
     assert (theorem.header, theorem.binders, theorem.conclusion) == (header, binders, conclusion)
 
 
+def test_a_row_of_a_banks_file_is_read_like_any_other():
+    row = {"name": "t_1", "binders": "(p : Prop) (h : p)", "conclusion": "p ∧ p", "level": 3, "family": "logic"}
+    [found] = Reader("mine").collect([row]).statements
+    assert (found.theorem.name, found.theorem.binders, found.theorem.conclusion) == ("t_1", row["binders"], "p ∧ p")
+
+
 def test_an_answer_without_a_comment_stays_open_and_its_statement_is_refused():
     row = {**PUTNAM[0], "lean4_statement": PUTNAM[0]["lean4_statement"].replace("-- fun n : Nat => n + n\n", "")}
     [refused] = Reader("p", known=KNOWN["putnambench"]).collect([row]).refused
