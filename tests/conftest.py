@@ -12,6 +12,7 @@ import tempfile
 import uuid
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,9 @@ from common.life.process import kill_group, spawn_child
 from common.machine import thread_environment
 from common.protocol import subjects
 from common.protocol.messages import LeanRunReply, LeanRunRequest
+from node.lean.opened import OpenedLean
+from node.lean.settings import LeanProcessSettings
+from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests import tiers
 from tests.background import Background, RunOnBroker, SharedLean, on_bus, shared_lean, without_shared_nodes
 from tests.commands import Called
@@ -118,6 +122,28 @@ def warm_lean(background: Background, tmp_path_factory: pytest.TempPathFactory) 
     """Warm pocket Lean for the whole session, with a key that signs verdicts."""
     with shared_lean(background, tmp_path_factory.mktemp("lean")) as lean:
         yield lean
+
+
+@pytest.fixture
+def lent_lean(warm_lean: SharedLean, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who opens pocket Lean in this process gets the session's warm Lean: commands, evaluations and the library start
+    none of their own. Not for tests of settings of Lean's processes."""
+    from node.eval import alone
+    from node.lean import opened
+    from proofmesh import engine
+
+    opening = opened.open_lean
+
+    @asynccontextmanager
+    async def lent(settings: LeanProcessSettings, toolchain: LeanToolchain) -> AsyncIterator[OpenedLean]:
+        if replace(toolchain, protections=warm_lean.toolchain.protections) == warm_lean.toolchain:
+            yield warm_lean.opened()
+        else:  # one with another header or with modules of its own
+            async with opening(settings, toolchain) as lean:
+                yield lean
+
+    for module in (alone, opened, engine):
+        monkeypatch.setattr(module, "open_lean", lent)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from node.rewards.asking import close
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
 
-@pytest.mark.lean
+@pytest.mark.usefixtures("lent_lean")
 def test_the_examples_of_the_page_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -20,7 +20,7 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.prover.search.parameters import SearchParameters
 from tests.node.eval.small import plan, statement
 
-pytestmark = pytest.mark.lean
+pytestmark = pytest.mark.usefixtures("lent_lean")
 
 STATEMENTS = [
     statement("swap", theorem=Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")),

@@ -122,7 +122,7 @@ def check_finished(folder: Path) -> None:
     store.close()
 
 
-@pytest.mark.lean
+@pytest.mark.usefixtures("lent_lean")
 def test_the_agent_learns_fills_writes_reports_and_has_then_nothing_to_do(agent, tmp_path, capsys):
     assert main(agent("--write")) == 0
     check_finished(tmp_path)

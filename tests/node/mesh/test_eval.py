@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import signal
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from common.life.process import kill_group, spawn_child
 from common.output.command import Exit
 from node.command.evaluate.command import main
 from node.command.proofs import verify
-from node.eval.folder import ATTEMPTS, read
+from node.eval.folder import ATTEMPTS, AttemptRecord, EvaluationFolder, read
 from tests.commands import Called, Run
 from tests.waiting import eventually
 
@@ -66,27 +66,22 @@ def flags(rows: Path, out: Path) -> list[str]:
     return ["--bench", str(rows), "--out", str(out), *how]
 
 
-async def ended(number: int, rows: Path, out: Path) -> tuple[int | None, bytes]:
-    """Evaluate in a process until an attempt more is on the disk, and send it a signal; its exit code and output."""
-    command = [sys.executable, "-m", "node.command.cli", "eval", *flags(rows, out)]
-    process = await spawn_child(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+async def killed_behind_an_attempt(rows: Path, out: Path) -> None:
+    """Evaluate in a process, and kill it when an attempt is on the disk."""
+    process = await spawn_child([sys.executable, "-m", "node.command.cli", "eval", *flags(rows, out)])
     attempts = out / ATTEMPTS
-    before = len(attempts.read_bytes()) if attempts.exists() else 0
     try:
-        await eventually(lambda: attempts.exists() and len(attempts.read_bytes()) > before, timeout=90)
-        process.send_signal(number)
-        said, _ = await process.communicate()
+        await eventually(lambda: attempts.exists() and attempts.stat().st_size > 0, timeout=90)
     finally:
         await kill_group(process, grace=0)
-    return process.returncode, said
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["", "after a kill"])
 def test_a_file_of_statements_is_evaluated_and_after_ctrl_c_comes_out_as_without(
-    evaluate: Run, rows: Path, tmp_path: Path, killed: bool
+    evaluate: Run, rows: Path, tmp_path: Path, killed: bool, request: pytest.FixtureRequest
 ) -> None:
-    # 1. A whole evaluation, and its files.
+    # 1. A whole evaluation, with a Lean of its own, and its files.
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     code, out, err = evaluate(*flags(rows, whole))
     assert code == Exit.DONE, err
@@ -101,12 +96,22 @@ def test_a_file_of_statements_is_evaluated_and_after_ctrl_c_comes_out_as_without
     assert "rows" in page and not re.search(r"""(?:src|href)=["']?https?:""", page)
     assert (whole / "solved.png").read_bytes().startswith(b"\x89PNG")
     assert verify.main([str(whole / "proofs.lean")]) == 0
-    # 2. One that is interrupted, and goes on.
+    # 2. One that is interrupted as soon as an attempt more is on the disk, and goes on.
+    request.getfixturevalue("lent_lean")
     if killed:
-        assert asyncio.run(ended(signal.SIGKILL, rows, broken))[0] == -signal.SIGKILL
-    code, said = asyncio.run(ended(signal.SIGINT, rows, broken))
-    assert code == Exit.INTERRUPTED and b"the same command plays them" in said and b"Traceback" not in said
-    assert b"missing" in said and (broken / "report.html").exists()
+        asyncio.run(killed_behind_an_attempt(rows, broken))
+    add = EvaluationFolder.add
+
+    def interrupting(folder: EvaluationFolder, record: AttemptRecord) -> None:
+        add(folder, record)
+        patched.undo()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(EvaluationFolder, "add", interrupting)
+        code, _, err = evaluate(*flags(rows, broken))
+    assert code == Exit.INTERRUPTED and "the same command plays them" in err
+    assert "missing" in err and (broken / "report.html").exists()
     assert len(told(broken)) < len(told(whole))
     code, _, err = evaluate(*flags(rows, broken))
     assert code == Exit.DONE and "resuming" in err

@@ -14,7 +14,7 @@ from node.command.proofs import prove
 from node.eval.folder import read
 from tests.commands import Called, Run
 
-pytestmark = pytest.mark.lean
+pytestmark = pytest.mark.usefixtures("lent_lean")
 
 STATEMENTS = {
     "swap": "theorem swap (p q : Prop) : p ∧ q → q ∧ p",

@@ -27,14 +27,11 @@ def command(*arguments: object) -> list[str]:
 
 
 @pytest.fixture
-def fill(called):
-    """The command in this process."""
+def fill(called, lent_lean, tmp_path_factory, monkeypatch):
+    """The command in this process, which knows nothing of earlier runs."""
+    cache = tmp_path_factory.mktemp("cache")
+    monkeypatch.setattr("node.proving.fill.cache_directory", lambda: cache)
     return partial(called, cli.main, "fill")
-
-
-def unique(text: str) -> str:
-    """A text that no earlier run has seen."""
-    return f"-- {uuid.uuid4().hex}\n{text}"
 
 
 class Running(subprocess.Popen[str]):
@@ -164,7 +161,7 @@ LONG = ("--write", "--seconds", "600", "--simulations", "1000000")
 
 def test_after_a_kill_the_file_is_whole_a_second_run_goes_on_and_ctrl_c_keeps_what_is_proved(tmp_path):
     file = tmp_path / "x.lean"
-    text = unique(f"theorem a : True := sorry\n{HARD}")
+    text = f"-- {uuid.uuid4().hex}, so that no earlier run has seen it\ntheorem a : True := sorry\n{HARD}"
     file.write_text(text)
     with running(file, *LONG) as process:
         process.send_signal(signal.SIGKILL)
@@ -181,7 +178,7 @@ def test_after_a_kill_the_file_is_whole_a_second_run_goes_on_and_ctrl_c_keeps_wh
 
 def test_gaps_are_given_to_a_running_mesh(fill, background, mesh_run, lean_proxy, tmp_path):
     file = tmp_path / "x.lean"
-    file.write_text(unique("variable (p q : Prop)\ntheorem swap (h : p ∧ q) : q ∧ p := ⟨sorry, h.1⟩\n"))
+    file.write_text("variable (p q : Prop)\ntheorem swap (h : p ∧ q) : q ∧ p := ⟨sorry, h.1⟩\n")
     with shared_prover(background, mesh_run, policy="fixed", searches=1):
         done = fill(file, *mesh_run.flags, "--closing", "rfl")
         assert done.code == 0 and "the mesh" in done.err and "sorry" in file.read_text(), done.err

@@ -32,7 +32,7 @@ def prove(called: Called) -> Run:
     return partial(called, prove_command.main)
 
 
-@pytest.mark.lean
+@pytest.mark.usefixtures("lent_lean")
 def test_a_model_proves_what_it_has_learned(prove: Run, prover: Path) -> None:
     policy = f"hf:{prover}@bfs-prover-v1"
     code, out, err = prove(*ALONE, "--policy", policy, "--models.hf.device", "cpu", STATEMENT)

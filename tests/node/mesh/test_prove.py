@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "file.lean"
 
 
-@pytest.mark.lean
+@pytest.mark.usefixtures("lent_lean")
 def test_a_method_searches_within_its_lean_attempts(prove: Run) -> None:
     choice = "theorem t (p q r : Prop) : p ∧ (q ∨ r) → (p ∧ q) ∨ (p ∧ r)"
     (Path("config.toml")).write_text("[prove]\nclosing = []\nsearching = []\n", encoding="utf-8")
@@ -58,7 +58,7 @@ def test_a_method_searches_within_its_lean_attempts(prove: Run) -> None:
     assert "the search: why" in err and [*Path.cwd().glob("why*")]
 
 
-@pytest.mark.lean
+@pytest.mark.usefixtures("lent_lean")
 def test_places_of_a_file_and_statements_in_its_context(prove: Run, file: Path) -> None:
     code, out, err = prove("file.lean:5", "--json", "--fixed")
     assert code == Exit.DONE, err

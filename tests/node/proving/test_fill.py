@@ -7,12 +7,8 @@ import pytest
 from common.lean import Theorem
 from common.protocol.attempts import AttemptOutcome
 from common.protocol.messages import LeanVerifyReply
-from node.lean.check.files.verifier import FileVerifier
-from node.lean.gaps.finder import GapFinder
-from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play.attempts import ProvingFailed
 from node.proving.fill import Filler, FillMemory, FillOptions
-from node.proving.fill_check import FillVerifier
 from node.proving.prover import Budget, Found
 
 pytestmark = pytest.mark.lean
@@ -67,13 +63,8 @@ class Silent:
 
 
 @pytest.fixture
-async def lean():
-    toolchain = LeanToolchain.pocket()
-    finder = GapFinder(toolchain)
-    files = FileVerifier(toolchain, at_once=1, seconds=30, memory_mb=2048)
-    yield await finder.find(TEXT), FillVerifier(toolchain, files)
-    await files.close()
-    await finder.close()
+async def lean(filling):
+    return await filling.finder.find(TEXT), filling.verifier
 
 
 def states(done) -> dict[str, str]:
@@ -116,18 +107,12 @@ async def test_stopping_keeps_what_is_found_and_a_search_that_fails_says_nothing
     assert len(done.edits) == 1 and len(list(tmp_path.iterdir())) == 1, "what is not known is tried again"
 
 
-async def test_a_module_is_filled_and_what_its_private_theorems_leave_open_stays_open(tmp_path):
-    toolchain = LeanToolchain.pocket()
-    finder, files = GapFinder(toolchain), FileVerifier(toolchain, at_once=1, seconds=30, memory_mb=2048)
+async def test_a_module_is_filled_and_what_its_private_theorems_leave_open_stays_open(filling, tmp_path):
     text = "module\npublic section\n@[expose] def two := 2\ntheorem a : two = 2 := sorry\n"
     text += "private theorem b : two = 3 := sorry\ntheorem c : two = 3 := sorry\ntheorem d : 1 = 1 := by\n  sorry\n"
-    try:
-        prover = Prover({"a": "rfl", "b": "rfl", "c": "exact b", "d": "rfl"})
-        filler = Filler(prover, FillVerifier(toolchain, files), FillOptions(Budget()), Silent(), asyncio.Event())
-        done = await filler.fill(await finder.find(text), FillMemory(tmp_path, ()))
-    finally:
-        await files.close()
-        await finder.close()
+    prover = Prover({"a": "rfl", "b": "rfl", "c": "exact b", "d": "rfl"})
+    filler = Filler(prover, filling.verifier, FillOptions(Budget()), Silent(), asyncio.Event())
+    done = await filler.fill(await filling.finder.find(text), FillMemory(tmp_path, ()))
     assert states(done)["a"] == states(done)["d"] == "filled" and states(done)["b"] == "refused"
     (rests,) = [(result.rests, result.axioms) for result in done.results if result.gap.name == "c"]
     assert states(done)["c"] == "filled" and rests == ("b", ("sorryAx",))

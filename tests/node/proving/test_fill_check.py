@@ -2,31 +2,22 @@
 
 import pytest
 
-from node.lean.check.files.verifier import FileVerifier
-from node.lean.gaps.finder import GapFinder
-from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.proving.fill_check import Checked, Fill, FillVerifier, applied, edits_of
+from node.proving.fill_check import Checked, Fill, applied, edits_of
 
 pytestmark = pytest.mark.lean
 
 
 @pytest.fixture
-async def check():
+def check(filling):
     """Finds the gaps of a text, puts scripts into them in order (None: the gap stays), and verifies."""
-    toolchain = LeanToolchain.pocket()
-    finder = GapFinder(toolchain)
-    files = FileVerifier(toolchain, at_once=1, seconds=30, memory_mb=2048)
-    verifier = FillVerifier(toolchain, files)
 
     async def run(text: str, *scripts: str | None) -> tuple[Checked, str]:
-        found = await finder.find(text)
+        found = await filling.finder.find(text)
         pairs = zip(found.open, scripts, strict=True)
-        checked = await verifier.check(found, {gap: Fill((script,)) for gap, script in pairs if script})
+        checked = await filling.verifier.check(found, {gap: Fill((script,)) for gap, script in pairs if script})
         return checked, applied(text, edits_of(found, checked.fills))
 
-    yield run
-    await files.close()
-    await finder.close()
+    return run
 
 
 async def test_bad_proofs_are_taken_out_with_the_reason_and_the_good_ones_of_the_same_theorem_stay(check):

@@ -40,7 +40,7 @@ def trained_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.compute
 def test_a_run_in_one_process_proves_conjectures_and_learns_from_what_is_verified_alone(
-    called: Called, trained_here: None, tmp_path: Path
+    called: Called, lent_lean: None, trained_here: None, tmp_path: Path
 ) -> None:
     code, printed, errors = called(run.main_run, tiny_recipe(tmp_path, rounds=1), "--here")
     assert code == 0, errors
