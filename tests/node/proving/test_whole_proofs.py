@@ -85,7 +85,7 @@ async def test_of_many_proofs_the_one_that_holds_as_a_whole_is_found(lean: Opene
 
 
 async def test_a_proof_that_hangs_costs_the_limits_and_no_more(tmp_path: Path) -> None:
-    settings = LeanProcessSettings(workers=1, tactic_seconds=0.3, verify_seconds=4.0, sandbox=False)
+    settings = LeanProcessSettings(workers=1, tactic_seconds=0.3, verify_seconds=2.0, sandbox=False)
     async with open_lean(settings, LeanToolchain.pocket()) as hasty:
         result = await played(hasty, tmp_path, [HANGS])
         assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.SIMULATIONS), result.message

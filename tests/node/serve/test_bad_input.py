@@ -15,13 +15,13 @@ BOMB = "theorem t : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by dec
 
 
 async def test_each_bad_snippet_fails_alone(wire):
+    """One that is stopped: test_kimina_client.py, test_over_a_mesh.py."""
     bad = {
-        FOR_EVER: "Lean REPL command timed out in 1.0 seconds",
         "-" * (MOST_CHARACTERS + 1): f"characters, more than {MOST_CHARACTERS}: split it",
         "#check sorry\n" * (MOST_SORRIES + 1): f"more than {MOST_SORRIES} `sorry`s: split it",
     }
     proved = asyncio.create_task(wire.check(*[GOOD] * 2))
-    for result, says in zip(await wire.check(*bad, timeout=1), bad.values(), strict=True):
+    for result, says in zip(await wire.check(*bad), bad.values(), strict=True):
         assert says in result["error"] and "response" not in result
         assert result["verdict"]["accepted"] is False and says in result["verdict"]["reason"]
     for result in await proved:
@@ -90,7 +90,7 @@ async def test_when_too_many_wait_others_are_told_to_come_again_and_a_client_tha
         async with aiohttp.ClientSession() as leaving:
             body = {"snippets": [{"id": str(number), "code": FOR_EVER} for number in range(2)], "timeout": 600}
             asked = asyncio.create_task(leaving.post(wire.url + "/api/check", json=body))
-            await eventually(lambda: wire.checker.workers[0].lean.cpu_seconds() > 0.5)
+            await eventually(lambda: wire.checker.workers[0].lean.cpu_seconds() > 0.2)
             many = asyncio.create_task(wire.check(GOOD, GOOD))
             await eventually(lambda: wire.checker.waiting == 3)
             one = {"snippets": [{"id": "a", "code": GOOD}]}

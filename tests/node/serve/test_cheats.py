@@ -44,10 +44,6 @@ async def judge() -> AsyncIterator[FileJudge]:
 
 ALL = (HONEST, *CHEATS, *VARIANTS)
 
-SAMPLE = (HONEST, VARIANTS[0])
-AS_STATED = (*(each for each in CHEATS if each.name == "another statement"), VARIANTS[0])
-"""For what the whole of the cheats is shown to in the slow tests."""
-
 
 async def verdicts(judge: FileJudge, rows: Sequence[Cheat], *, compared: bool) -> dict[str, Verdict]:
     async def verdict(cheat: Cheat) -> Verdict:
@@ -60,27 +56,24 @@ async def verdicts(judge: FileJudge, rows: Sequence[Cheat], *, compared: bool) -
     return {row.name: each for row, each in zip(rows, found, strict=True)}
 
 
-some_and_all = pytest.mark.parametrize("rows", [SAMPLE, pytest.param(ALL, marks=pytest.mark.slow)], ids=["some", "all"])
+ANOTHER = tuple(each for each in CHEATS if each.name == "another statement")
+SAMPLES = ((HONEST, VARIANTS[0]), (*ANOTHER, VARIANTS[0]), (HONEST,))
 
 
-@some_and_all
-async def test_no_cheat_proves_the_statement_of_its_task(judge: FileJudge, rows: Sequence[Cheat]) -> None:
-    found = await verdicts(judge, rows, compared=True)
+@pytest.mark.parametrize(
+    ("compared", "alone", "in_modules"),
+    [SAMPLES, pytest.param(ALL, ALL, ALL, marks=pytest.mark.slow)],
+    ids=["some", "all"],
+)
+async def test_no_cheat_proves_the_statement_of_its_task_and_without_it_only_what_is_proved_as_stated_counts(
+    judge: FileJudge, compared: Sequence[Cheat], alone: Sequence[Cheat], in_modules: Sequence[Cheat]
+) -> None:
+    found = await verdicts(judge, compared, compared=True)
     assert {name for name, each in found.items() if each.accepted} == {HONEST.name}
     assert all(each.reason for name, each in found.items() if name != HONEST.name)
-
-
-@pytest.mark.parametrize("rows", [AS_STATED, pytest.param(ALL, marks=pytest.mark.slow)], ids=["some", "all"])
-async def test_without_that_statement_only_what_is_proved_as_stated_counts(
-    judge: FileJudge, rows: Sequence[Cheat]
-) -> None:
-    found = await verdicts(judge, rows, compared=False)
-    true = {row.name for row in rows} & {HONEST.name, *TRUE_AS_STATED}
+    found = await verdicts(judge, alone, compared=False)
+    true = {row.name for row in alone} & {HONEST.name, *TRUE_AS_STATED}
     assert {name for name, each in found.items() if each.accepted} == true
-
-
-@some_and_all
-async def test_behind_module_only_the_honest_proof_is_accepted_too(judge: FileJudge, rows: Sequence[Cheat]) -> None:
-    modules = [replace(each, code=f"module\npublic section\n{each.code}") for each in rows]
+    modules = [replace(each, code=f"module\npublic section\n{each.code}") for each in in_modules]
     found = await verdicts(judge, modules, compared=True)
     assert {name for name, each in found.items() if each.accepted} == {HONEST.name}

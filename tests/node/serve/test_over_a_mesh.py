@@ -55,7 +55,7 @@ async def test_a_client_that_leaves_frees_the_workers_of_the_lean_proxies(wire):
 
     def busy() -> int:
         """Processes that have worked since then for longer than any good snippet takes."""
-        return sum(seconds - before.get(pid, 0) > 0.6 for pid, seconds in used().items())
+        return sum(seconds - before.get(pid, 0) > 0.3 for pid, seconds in used().items())
 
     async with aiohttp.ClientSession() as leaving:
         body = {"snippets": [{"id": str(number), "code": FOR_EVER} for number in range(4)], "timeout": 600}
