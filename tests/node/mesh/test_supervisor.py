@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -34,6 +36,15 @@ async def test_a_child_with_a_wrong_configuration_is_not_started_again(tmp_path:
         with pytest.raises(ChildFailed, match="configuration is wrong"):
             await supervisor.wait()
     assert supervisor.children[0].restarts == 0
+
+
+async def test_a_child_that_is_killed_is_started_again(tmp_path: Path) -> None:
+    async with Supervisor([spec(tmp_path, "sleeper", SLEEPER)], QUICK) as supervisor:
+        (child,) = supervisor.children
+        await eventually(lambda: child.state is ChildState.RUNNING)
+        os.kill(killed := child.pid, signal.SIGKILL)
+        await eventually(lambda: child.state is ChildState.RUNNING and child.pid != killed)
+    assert child.restarts == 1
 
 
 async def test_a_child_that_was_asked_to_leave_is_not_started_again(tmp_path: Path) -> None:
