@@ -182,15 +182,6 @@ def test_a_run_directory_that_cannot_be_used_ends_the_learner(
     assert all(word in err for word in ("runs", "cannot be written", "--directory"))
 
 
-@pytest.mark.parametrize("content", [None, b"no tensors in here"])
-def test_weights_that_cannot_be_served_end_the_node_with_their_name(
-    refused: Refused, broker: BusSettings, tmp_path: Path, content: bytes | None
-) -> None:
-    if content is not None:
-        (tmp_path / "w.safetensors").write_bytes(content)
-    assert "w.safetensors" in refused("inference", "--bus.url", broker.url, "--weights", "w.safetensors")
-
-
 def test_no_broker_is_said_with_its_address(refused: Refused, unused_tcp_port: int) -> None:
     url = f"nats://127.0.0.1:{unused_tcp_port}"
     err = refused("prover", "--bus.url", url, "--node.broker-wait", "0.2")

@@ -86,13 +86,14 @@ def test_what_does_not_go_together_is_a_clear_line(evaluate: Run, tmp_path: Path
 
 
 def test_a_person_has_given_proofs_checked(proves: Run) -> None:
-    rows = "\n".join(f"{STATEMENTS[name]} := sorry" for name in ("sum", "false"))
+    rows = "\n".join(f"{STATEMENTS[name]} := sorry" for name in ("sum", "swap", "false"))
     Path("config.toml").write_text("[prove]\nclosing = []\nsearching = []\n", encoding="utf-8")
     how = ("--policy", "proofs:proofs.jsonl", "--method", "whole-proof", "--config", "config.toml")
     code, out, err = proves("--from", "-", "--json", *how, stdin=rows)
     assert code == Exit.FAILED, err
     found = {each["name"]: each for each in map(json.loads, out.splitlines())}
     assert (found["sum"]["outcome"], found["sum"]["by"], found["sum"]["simulations"]) == ("proved", "list of proofs", 3)
+    assert "· exact h.2" in found["swap"]["proof"], "as it was written"
     assert "no more proofs were to be had after 4" in found["false"]["reason"]
     code, _, err = proves(STATEMENTS["sum"], "--method", "whole-proof")
     assert code == Exit.UNUSABLE and "needs --policy, with one that writes whole proofs" in err

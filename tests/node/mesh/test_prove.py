@@ -74,16 +74,21 @@ def test_rows_of_standard_input_are_answered_line_by_line_with_disprove_by_the_n
         json.dumps({"name": "one", "statement": SWAP, "source": "x"}),
         '{"name": "broken", ',
         "theorem t (n : Nat) : n = n + 1 := by sorry",
+        "lemma Nat.add_zero (n : Nat) : n + 0 = n := sorry",
+        json.dumps({"name": "example", "statement": "example : 1 + 1 = 2 :="}),
     ]
     how = ("--json", "--simulations", "4", "--fixed", "--disprove")
     code, out, err = prove("--from", "-", *how, stdin="\n".join(rows))
-    assert code == Exit.FAILED and "3 statements: " in err and "1 disproved" in err
+    assert code == Exit.FAILED and "5 statements: " in err and "1 disproved" in err
     found = {each["name"]: each for each in map(json.loads, out.splitlines())}
     assert {name: each["outcome"] for name, each in found.items()} == {
         "one": "proved",
         "line 2": "error",
         "t": "disproved",
+        "Nat.add_zero": "proved",
+        "example": "proved",
     }
+    assert found["Nat.add_zero"]["lean"].startswith("theorem Nat.add_zero (n : Nat) : n + 0 = n := by\n  ")
     assert all({"name", "outcome", "proof", "seconds", "reason"} <= set(each) for each in found.values())
     assert found["t"]["lean"].startswith("theorem t_neg : ¬ (∀ (n : Nat), n = n + 1) := by\n  ")
 

@@ -10,11 +10,9 @@ import pytest
 from common.lean import Theorem
 from common.protocol.attempts import AttemptOutcome
 from common.protocol.messages import LeanVerifyReply
-from node.lean.opened import OpenedLean
 from node.play.attempts import ProvingFailed
 from node.proving.answers import Row, prove_rows, read_row
 from node.proving.prover import Budget, Found
-from tests.node.proving.local import pocket_prover
 
 BUDGET = Budget(seconds=60, simulations=20)
 
@@ -99,23 +97,3 @@ async def test_who_stops_listening_ends_the_searches():
     assert (await anext(answers)).name == "a"
     await answers.aclose()
     assert prover.at_work == 0
-
-
-async def test_statements_of_all_shapes_are_proved_and_names_do_not_matter(opened_lean: OpenedLean):
-    statements = [
-        "theorem t (p q : Prop) : p ∧ q → q ∧ p",
-        "theorem t (p q : Prop) : p ∧ q → q ∧ p := by sorry",
-        "lemma Nat.add_zero (n : Nat) : n + 0 = n := sorry",
-        "example : 1 + 1 = 2 :=",
-        "theorem wrong : nonsense",
-    ]
-
-    async def given() -> AsyncGenerator[Row]:
-        for number, statement in enumerate(statements):
-            yield Row(f"row {number}", statement)
-
-    async with pocket_prover(opened_lean) as prover:
-        found = {each.name: each async for each in prove_rows(prover, given(), BUDGET, at_once=2)}
-    outcomes = [found[f"row {number}"].outcome for number in range(len(statements))]
-    assert outcomes == ["proved", "proved", "proved", "proved", "bad-statement"], found
-    assert found["row 2"].lean.startswith("theorem Nat.add_zero (n : Nat) : n + 0 = n := by\n  ")

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from common.lean import Context, Place, Theorem
 from common.protocol.attempts import AttemptOutcome
 from node.lean.opened import OpenedLean
 from node.lean.text.statement import parse_statement
@@ -51,29 +50,6 @@ async def test_the_librarys_search_gives_what_the_search_does_not(opened_lean: O
     async with local_prover(opened_lean, only) as prover:
         found = await prover.find(theorem, BUDGET)
     assert "exact?" not in " ".join(found.script) and found.script
-
-
-async def test_proofs_fit_into_the_gap_of_a_file(opened_lean: OpenedLean) -> None:
-    command = "theorem t (n : Nat) : double n = n + n ∧ (n = 0 ∨ 0 < n) := by\n  sorry\n"
-    before, after = command.split("sorry")
-    place = Place(Context.of("def double (n : Nat) : Nat := n + n\n"), before, after)
-    theorem = Theorem("t", "", "?", place=place)
-    async with local_prover(opened_lean) as prover:
-        found = await prover.find(theorem, BUDGET)
-        assert found.script and (await prover.verify(theorem, found.script)).accepted
-
-
-async def test_a_statement_that_lean_refuses_is_told_in_leans_words(opened_lean: OpenedLean) -> None:
-    async with local_prover(opened_lean) as prover:
-        found = await prover.find(parse_statement("theorem t : n + 0 = m"), BUDGET)
-    assert found.outcome is AttemptOutcome.BAD_STATEMENT and "n" in found.reason
-
-
-async def test_what_is_false_is_not_proved_and_the_reason_says_how_far_it_went(opened_lean: OpenedLean) -> None:
-    async with local_prover(opened_lean, ProvingSettings(policy="tactics", searching=[])) as prover:
-        found = await prover.find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(60.0, 8))
-    assert found.outcome is AttemptOutcome.FAILED and found.script == ()
-    assert found.reason and found.simulations <= 8
 
 
 async def test_a_damaged_newest_checkpoint_that_nobody_named_is_no_hindrance(

@@ -19,10 +19,6 @@ from node.play.policies import check
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.proofs import Failed, ListedProofs, ProofRequest, read_proofs
 from node.prover.settings import ProverSettings
-from node.proving.answers import answer
-from node.proving.prover import Budget, local_prover
-from node.proving.settings import ProvingSettings
-from node.proving.statements import read_target
 from tests.background import SharedLean
 
 pytestmark = pytest.mark.lean
@@ -112,22 +108,6 @@ async def test_a_search_goes_on_where_a_wrong_proof_was_still_right(lean: Opened
     unaided = await played(lean, tmp_path, ["omega"], theorem, beside=f"+tactics:{tactics}", **budget)
     assert unaided.outcome is AttemptOutcome.FAILED, "the tactics do not find the number"
     assert "whole proofs: no more proofs were to be had after 1" in unaided.message
-
-
-async def test_a_person_gets_the_proof_as_it_was_written(opened_lean: OpenedLean, tmp_path: Path) -> None:
-    file = tmp_path / "proofs.jsonl"
-    rows = [{"name": "choice", "proof": proof} for proof in ("simp at *", WHOLE)]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    settings = ProvingSettings(policy=f"proofs:{file}", method="whole-proof", closing=[], searching=[])
-    async with local_prover(opened_lean, settings) as prover:
-        target = read_target([CHOICE.signature])
-        found = await answer(prover, target, Budget(seconds=60))
-        assert found.outcome == "proved", found.reason
-        assert "  | inr hr =>\n    have both : p ∧ r := by" in found.proof
-        assert (found.by, found.simulations) == ("list of proofs", 2)
-        other = read_target(["theorem none (p q : Prop) : p → q"])
-        failed = await answer(prover, other, Budget(seconds=60))
-        assert (failed.outcome, failed.reason) == ("failed", "no more proofs were to be had after 0")
 
 
 def test_what_gives_no_whole_proofs_is_refused_before_anything_starts(tmp_path: Path) -> None:
