@@ -1,6 +1,7 @@
 """Prometheus' conventions for the text of `/metrics`: by rules of our own, and by promtool where it is. And Prometheus
 itself, where it is."""
 
+import functools
 import json
 import re
 import subprocess
@@ -128,6 +129,7 @@ class Prometheus:
         return {(each["alertname"], each.get("role", "")) for each in told}
 
 
+@functools.cache
 def every_metric() -> str:
     """A text with every metric that the code declares, and the process's own."""
     from common.life.metrics import PREFIX, Metrics

@@ -1,24 +1,25 @@
 import asyncio
 import json
 import os
-import signal
 import socket
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import psutil
 import pytest
 from structlog.testing import capture_logs
 
-from broker import binary
+from broker import binary, watch
 from broker.errors import BrokerError
 from broker.launcher import Server, configuration
 from broker.service import running, serve
 from broker.settings import BrokerSettings
-from common.bus import Bus, BusSettings
+from common.bus import Bus, BusSettings, BusUnavailable
 from common.life import node
 from common.life.logging import Forwarder
 from common.life.node import NodeContext, NodeSettings, live
@@ -88,6 +89,10 @@ async def test_a_server_that_is_open_to_others_refuses_strangers(tmp_path: Path)
     try:
         await server.start()
         bus = await Bus.connect(server.bus, run="r", name="n", wait=10)
+        with pytest.raises(BusUnavailable, match=r"refused the credentials.*PROOFMESH_NATS_PASSWORD"):
+            await Bus.connect(replace(server.bus, password="wrong"), run="r", name="n", wait=60)
+        with pytest.raises(BusUnavailable, match="refused the credentials"):
+            await Bus.connect(BusSettings(url=server.bus.url), run="r", name="n")
         await bus.close()
     finally:
         await server.stop(grace=0)
@@ -96,11 +101,9 @@ async def test_a_server_that_is_open_to_others_refuses_strangers(tmp_path: Path)
 ROOT = Path(__file__).parents[2]
 CODE = """
 import sys
-from broker import watch
 from broker.service import main
 from broker.settings import BrokerSettings
 from common.settings import NodeSettings
-watch.EVERY_SECONDS = 0.2
 sys.exit(main(BrokerSettings(port=int(sys.argv[1]), store=sys.argv[2]), NodeSettings(run="service")))
 """
 
@@ -122,11 +125,6 @@ async def read_until(process: asyncio.subprocess.Process, text: bytes) -> bytes:
     return said
 
 
-def server_of(process: asyncio.subprocess.Process) -> psutil.Process:
-    (server,) = [p for p in psutil.Process(process.pid).children() if "nats-server" in p.name()]
-    return server
-
-
 async def metrics_with(bus: Bus, text: str) -> str:
     """The metrics of the run's only node, as soon as they contain a text."""
     found = ""
@@ -141,53 +139,46 @@ async def metrics_with(bus: Bus, text: str) -> str:
     raise AssertionError(f"no {text} within 20 s in:\n{found}")
 
 
-async def test_the_broker_serves_its_run_also_after_a_kill_and_stops_its_server_on_sigterm(
-    tmp_path: Path, unused_tcp_port: int
-) -> None:
-    # 1. A killed node takes its server along.
-    killed = await start(unused_tcp_port, tmp_path / "store")
-    await read_until(killed, b"streams are ready")
-    server = server_of(killed)
-    killed.kill()
-    await killed.wait()
-    gone, alive = await asyncio.to_thread(psutil.wait_procs, [server], 30)
-    assert [p.pid for p in gone] == [server.pid]
-    assert alive == []
-
-    # 2. Its store and port are free again, and the next one serves the run.
-    process = await start(unused_tcp_port, tmp_path / "store")
-    await read_until(process, b"streams are ready")
-    bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{unused_tcp_port}"), run="service", name="n", wait=10)
-    assert set((await bus.backlog()).values()) == {0}
-    metrics = await metrics_with(bus, 'proofmesh_leased{consumer="todo-train"} 0.0')
-    assert "proofmesh_server_slow_consumers_total 0.0" in metrics
-
-    # 3. On a signal it leaves, with its server.
-    server = server_of(process)
-    process.send_signal(signal.SIGTERM)
-    _, errors = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == 0, errors.decode()
-    assert not psutil.pid_exists(server.pid)
-    await bus.close()
-
-
-async def lived(settings: BrokerSettings, meanwhile: Callable[[Server], None]) -> tuple[int, str]:
-    """The exit code of a broker node in this process, and why it says that it ends. `meanwhile` is called when its
-    streams are ready."""
+async def lived(
+    settings: BrokerSettings, meanwhile: Callable[[Server, NodeContext], Awaitable[None]]
+) -> tuple[int, list[MutableMapping[str, Any]]]:
+    """The exit code of a broker node in this process, and its errors. `meanwhile` runs when its streams are ready."""
     server = Server(settings)
 
     async def main(ctx: NodeContext) -> None:
         serving = asyncio.create_task(serve(ctx, server))
         await eventually(lambda: any(line["event"] == "streams are ready" for line in logs))
-        meanwhile(server)
+        await meanwhile(server, ctx)
         await serving
 
     with capture_logs() as logs:
         context = NodeContext("broker", NodeSettings(run="service"))
         code = await live(context, main, Forwarder("broker", context.id), lambda _: running(server, BusSettings()))
-    (said,) = [line for line in logs if line["log_level"] == "error"]
-    assert "exc_info" not in said, "the reason is enough"
-    return code, said["reason"]
+    assert server.process is None or server.process.returncode is not None, "its server ends with it"
+    return code, [line for line in logs if line["log_level"] == "error"]
+
+
+async def test_a_killed_broker_takes_its_server_along_and_the_next_one_serves_the_run_until_it_is_stopped(
+    tmp_path: Path, unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = BrokerSettings(port=unused_tcp_port, store=str(tmp_path / "store"))
+    killed = await start(settings.port, tmp_path / "store")
+    await read_until(killed, b"streams are ready")
+    (server,) = [p for p in psutil.Process(killed.pid).children() if "nats-server" in p.name()]
+    killed.kill()
+    await killed.wait()
+    _, alive = await asyncio.to_thread(psutil.wait_procs, [server], 30)
+    assert alive == []
+
+    # Its store and port are free again. (In tests/broker/test_watch.py, one that is a process leaves on SIGTERM.)
+    async def served(_: Server, ctx: NodeContext) -> None:
+        assert set((await ctx.bus.backlog()).values()) == {0}
+        metrics = await metrics_with(ctx.bus, 'proofmesh_leased{consumer="todo-train"} 0.0')
+        assert "proofmesh_server_slow_consumers_total 0.0" in metrics
+        ctx.stopping.set()
+
+    monkeypatch.setattr(watch, "EVERY_SECONDS", 0.05)
+    assert await lived(settings, served) == (0, [])
 
 
 async def test_the_broker_ends_with_the_reason_when_its_server_dies(
@@ -195,13 +186,13 @@ async def test_the_broker_ends_with_the_reason_when_its_server_dies(
 ) -> None:
     monkeypatch.setattr(node, "FAREWELL_SECONDS", 0.1)
 
-    def kill(server: Server) -> None:
+    async def kill(server: Server, _: NodeContext) -> None:
         assert server.process is not None
         server.process.kill()
 
-    code, reason = await lived(BrokerSettings(port=0, store=str(tmp_path / "store")), kill)
-    assert code == 1
-    assert "nats-server ended with code -9" in reason
+    code, (said,) = await lived(BrokerSettings(port=0, store=str(tmp_path / "store")), kill)
+    assert code == 1 and "nats-server ended with code -9" in said["reason"]
+    assert "exc_info" not in said, "the reason is enough"
 
 
 def fake(path: Path, says: str) -> Path:

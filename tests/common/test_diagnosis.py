@@ -1,7 +1,6 @@
 import asyncio
 import re
 import signal
-import sys
 import threading
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import pytest
 import structlog
 
 from common.bus import Bus
-from common.life.process import kill_group, spawn_child
 from common.output.command import Exit
 from common.protocol.messages import LogRecord
 from common.watch import diagnosis
@@ -17,28 +15,27 @@ from common.watch.diagnosis import Watchdog
 from node.command.watch.diagnose import main
 from tests.background import RunOnBroker
 from tests.commands import Answer, Called
-from tests.common.test_node import PROGRAM, ROOT
-from tests.waiting import eventually, until
+from tests.common.nodes import node_process, registered
+from tests.ui.monitors import controlling, posted
+from tests.waiting import eventually
 
 
 async def test_a_running_node_is_asked_for_stacks_memory_and_its_level(
     mesh_run: RunOnBroker, bus: Bus, called: Called, tmp_path: Path
 ) -> None:
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path)}
-    command = [sys.executable, PROGRAM, "serve", mesh_run.bus.url, mesh_run.name]
-    with (tmp_path / "node.log").open("wb") as log:
-        node = await spawn_child(command, env=environment, stderr=log)
     heard: list[LogRecord] = []
     await bus.subscribe("telemetry.tester.*.log", LogRecord, lambda _, record: heard.append(record))
-
-    async def there() -> bool:
-        return bool(await bus.nodes())
 
     async def asked(*flags: object) -> Answer:
         return await asyncio.to_thread(called, main, *flags, *mesh_run.flags)
 
-    try:
-        await until(there)
+    log = (tmp_path / "node.log").open("wb")
+    async with (
+        node_process("serve", mesh_run, env={"TMPDIR": str(tmp_path)}, stderr=log) as node,
+        controlling(mesh_run) as url,
+    ):
+        log.close()
+        await registered(bus, "phase-one")
         ran = await asked("tester", "--stacks", "--memory", "--profile", "--seconds", "0.1")
         assert ran.code == 0, ran
         assert "task tester main" in ran.out and "await ctx.stopping.wait()" in ran.out
@@ -50,15 +47,21 @@ async def test_a_running_node_is_asked_for_stacks_memory_and_its_level(
         await eventually(lambda: any(each.fields.get("logs") == "debug" for each in heard))
         node.send_signal(signal.SIGUSR1)
         await eventually(lambda: "Current thread" in (tmp_path / "node.log").read_text())
+        # The monitor asks in the same way, for its page.
+        status, found = await posted(f"{url}/ask", {"what": "level", "node": "tester", "level": "debug", "seconds": 1})
+        assert status == 200 and found["silent"] == []
+        assert [each["fields"]["logs"] for each in found["answers"]] == ["debug"]
+        status, found = await posted(f"{url}/ask", {"what": "pause", "node": "tester"})
+        assert "a tester cannot pause" in found["answers"][0]["fields"]["failed"]
+        status, found = await posted(f"{url}/ask", {"what": "stacks", "node": "nobody"})
+        assert status == 400 and "no node nobody" in found["error"]
         refused = await asked("tester", "--do", "pause")
         assert refused.code == 1 and "a tester cannot pause; ask a learner" in refused.out
         assert "name the nodes" in (await asked("--do", "drain")).err
         assert "has no node nobody" in (await asked("nobody", "--stacks")).err
         assert "say what to ask" in (await asked()).err
-        assert (await asked("tester", "--do", "drain")).code == 0
+        await posted(f"{url}/ask", {"what": "drain", "node": "tester"})
         assert await asyncio.wait_for(node.wait(), 60) == Exit.DRAINED
-    finally:
-        await kill_group(node, grace=0)
 
 
 async def test_a_stuck_event_loop_says_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,10 @@ processes of their own, for signals; the others live in this one."""
 import asyncio
 import signal
 import socket
-import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
@@ -22,32 +19,11 @@ from common.bus import Bus, BusSettings
 from common.life import node, pulse
 from common.life.logging import Forwarder
 from common.life.node import Main, NodeContext, NodeFailure, NodeSettings, live, run_node
-from common.life.process import kill_group, spawn_child
-from common.protocol.messages import Heartbeat, LogRecord, Message, NodeInfo, PauseAcknowledged, PauseRequest
+from common.protocol.messages import Heartbeat, LogRecord, Message, PauseAcknowledged, PauseRequest
 from tests.background import Background, RunOnBroker
 from tests.common.node_program import serve
+from tests.common.nodes import node_process, registered
 from tests.waiting import eventually, until
-
-PROGRAM = Path(__file__).with_name("node_program.py")
-ROOT = PROGRAM.parents[2]
-Start = Callable[..., Awaitable[asyncio.subprocess.Process]]
-
-
-@pytest.fixture
-async def start(broker: BusSettings, run_name: str) -> AsyncIterator[Start]:
-    """Starts node processes, and ends all of them after the test."""
-    processes: list[asyncio.subprocess.Process] = []
-
-    async def start(kind: str) -> Any:
-        command = [sys.executable, PROGRAM, kind, broker.url, run_name]
-        env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-        process = await spawn_child(command, env=env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
-        processes.append(process)
-        return process
-
-    yield start
-    for process in processes:
-        await kill_group(process, grace=0)
 
 
 async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
@@ -68,18 +44,6 @@ async def living(settings: NodeSettings, main: Main, code: int = 0) -> AsyncIter
     assert await asyncio.wait_for(life, 60) == code
 
 
-async def registered(bus: Bus, state: str) -> NodeInfo:
-    """Wait for the only node of the run to be in a state, and return its entry."""
-    found: list[NodeInfo] = []
-
-    async def there() -> bool:
-        found[:] = await bus.nodes()
-        return [node.state for node in found] == [state]
-
-    await until(there, timeout=20, what=f"a node in state {state}")
-    return found[0]
-
-
 async def fetch(url: str) -> tuple[int, str]:
     async with aiohttp.ClientSession() as session, session.get(url) as response:
         return response.status, await response.text()
@@ -98,49 +62,50 @@ async def fetched(url: str, status: int) -> str:
     return found[0]
 
 
-async def test_a_node_announces_itself_reports_and_drains_on_sigterm(bus: Bus, start: Start) -> None:
+PIPES = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
+
+
+async def test_a_node_announces_itself_reports_and_drains_on_sigterm(bus: Bus, mesh_run: RunOnBroker) -> None:
     heard: list[Message] = []
     await bus.subscribe("telemetry.>", (Heartbeat, LogRecord), lambda _, message: heard.append(message))
-    process = await start("serve")
-    info = await registered(bus, "phase-one")
-    assert (info.role, info.pid, info.capacity) == ("tester", process.pid, {"searches": 8})
-    assert info.node_id.startswith("tester-")
+    async with node_process("serve", mesh_run, **PIPES) as process:
+        info = await registered(bus, "phase-one")
+        assert (info.role, info.pid, info.capacity) == ("tester", process.pid, {"searches": 8})
+        assert info.node_id.startswith("tester-")
 
-    status, health = await fetch(info.metrics_url.replace("/metrics", "/healthz"))
-    assert status == 200
-    assert '"status":"ok"' in health
-    assert info.node_id in health
-    status, metrics = await fetch(info.metrics_url)
-    assert status == 200
-    assert "proofmesh_test_things_total 7.0" in metrics
-    assert "proofmesh_loop_lag_max_seconds" in metrics
-    assert "proofmesh_bus_connected 1.0" in metrics
+        status, health = await fetch(info.metrics_url.replace("/metrics", "/healthz"))
+        assert status == 200 and '"status":"ok"' in health and info.node_id in health
+        status, metrics = await fetch(info.metrics_url)
+        assert status == 200
+        for line in ("test_things_total 7.0", "loop_lag_max_seconds", "bus_connected 1.0"):
+            assert f"proofmesh_{line}" in metrics
 
-    beats = lambda: [m for m in heard if isinstance(m, Heartbeat) and m.values.get("searches") == 3.0]  # noqa: E731
-    await eventually(lambda: bool(beats()), what="a heartbeat with the reported value")
-    assert beats()[0].node_id == info.node_id
+        beats = lambda: [m for m in heard if isinstance(m, Heartbeat) and m.values.get("searches") == 3.0]  # noqa: E731
+        await eventually(lambda: bool(beats()), what="a heartbeat with the reported value")
+        assert beats()[0].node_id == info.node_id
 
-    asking = asyncio.create_task(
-        bus.request("ctl.test", PauseRequest(epoch=5, seconds=0.5), PauseAcknowledged, timeout=30)
-    )
-    await eventually(lambda: any(isinstance(m, LogRecord) and m.event == "at work" for m in heard), what="its log")
-    process.send_signal(signal.SIGTERM)
-    assert (await asking).epoch == 5  # what was at work is answered
-    code, errors = await ended(process)
+        asking = asyncio.create_task(
+            bus.request("ctl.test", PauseRequest(epoch=5, seconds=0.5), PauseAcknowledged, timeout=30)
+        )
+        await eventually(lambda: any(isinstance(m, LogRecord) and m.event == "at work" for m in heard), what="its log")
+        process.send_signal(signal.SIGTERM)
+        assert (await asking).epoch == 5  # what was at work is answered
+        code, errors = await ended(process)
     assert code == 0, errors
     assert await bus.nodes() == []
 
 
-async def test_a_second_signal_ends_a_node_at_once_and_its_registry_entry_expires(bus: Bus, start: Start) -> None:
+async def test_a_second_signal_ends_a_node_at_once_and_its_registry_entry_expires(
+    bus: Bus, mesh_run: RunOnBroker
+) -> None:
     await streams.ensure(bus, node_ttl=1.5)
-    process = await start("ignore")
-    await registered(bus, "running")
-    process.send_signal(signal.SIGINT)
-    await registered(bus, "draining")
-    process.send_signal(signal.SIGINT)
-    code, errors = await ended(process)
-    assert code == 1
-    assert "second SIGINT" in errors
+    async with node_process("ignore", mesh_run, **PIPES) as process:
+        await registered(bus, "running")
+        process.send_signal(signal.SIGINT)
+        await registered(bus, "draining")
+        process.send_signal(signal.SIGINT)
+        code, errors = await ended(process)
+    assert code == 1 and "second SIGINT" in errors
 
     async def forgotten() -> bool:
         return not await bus.nodes()

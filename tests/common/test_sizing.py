@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 
 from common.machine import LEAN_SHARE, LEAN_WORKER_MB, Machine, read_machine, sizes
@@ -9,16 +11,14 @@ def test_two_cores_get_what_the_documentation_says() -> None:
     assert (chosen.inference_threads, chosen.trainer_ranks, chosen.trainer_threads) == (1, 1, 2)
 
 
-@pytest.mark.parametrize("cores", [1, 2, 3, 16, 96, 256])
-@pytest.mark.parametrize("memory_mb", [1000, 4000, 24_000, 500_000])
-@pytest.mark.parametrize("gpus", [0, 1, 8])
-def test_nothing_is_zero_and_lean_stays_within_memory(cores: int, memory_mb: int, gpus: int) -> None:
-    chosen = sizes(Machine(cores, memory_mb, gpus))
-    assert 1 <= chosen.lean_workers <= max(2, cores)
-    assert chosen.lean_workers == 1 or chosen.lean_workers * LEAN_WORKER_MB <= memory_mb * LEAN_SHARE
-    assert min(chosen.searches, chosen.verifications, chosen.inference_threads, chosen.trainer_threads) >= 1
-    assert chosen.trainer_ranks == max(1, gpus)
-    assert chosen.trainer_threads * chosen.trainer_ranks <= max(cores, chosen.trainer_ranks)
+def test_nothing_is_zero_and_lean_stays_within_memory() -> None:
+    for cores, memory_mb, gpus in itertools.product((1, 2, 3, 16, 96, 256), (1000, 4000, 24_000, 500_000), (0, 1, 8)):
+        chosen = sizes(Machine(cores, memory_mb, gpus))
+        assert 1 <= chosen.lean_workers <= max(2, cores)
+        assert chosen.lean_workers == 1 or chosen.lean_workers * LEAN_WORKER_MB <= memory_mb * LEAN_SHARE
+        assert min(chosen.searches, chosen.verifications, chosen.inference_threads, chosen.trainer_threads) >= 1
+        assert chosen.trainer_ranks == max(1, gpus)
+        assert chosen.trainer_threads * chosen.trainer_ranks <= max(cores, chosen.trainer_ranks)
 
 
 def test_visible_devices_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
-import asyncio
 import json
 import signal
-import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ from aiohttp import web
 from common.bus import Bus
 from common.life import timeline
 from common.life.logging import LinesFile
-from common.life.process import kill_group, spawn_child
 from common.protocol.messages import PauseAcknowledged, PauseRequest, Span, Spans
 from common.watch import spans
 from common.watch.logs import LOGS, LogFiles
 from tests.background import RunOnBroker
-from tests.common.test_node import PROGRAM, ROOT
+from tests.common.nodes import node_process
 from tests.waiting import eventually
 
 
@@ -98,20 +96,13 @@ async def test_a_killed_node_loses_no_more_than_its_last_second(
 ) -> None:
     monkeypatch.setattr(spans, "own_host", lambda: "another-machine")
     await spans.keep_telemetry(bus, tmp_path)
-    command = [sys.executable, PROGRAM, "tell", mesh_run.bus.url, mesh_run.name]
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    node = await spawn_child(
-        command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
-    )
-    assert node.stdout is not None
     told: list[float] = []
-    try:
+    async with node_process("tell", mesh_run, stdout=PIPE, stderr=DEVNULL) as node:
+        assert node.stdout is not None
         while len(told) < 100:
             told.append(float((await node.stdout.readline()).split()[1]))
         node.send_signal(signal.SIGKILL)
         told += [float(line.split()[1]) for line in (await node.stdout.read()).splitlines() if b" " in line]
-    finally:
-        await kill_group(node, grace=0)
     old = {f"number {number}" for number, at in enumerate(told) if at < told[-1] - 1.0}
 
     def all_kept() -> bool:

@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from aiohttp import ClientSession
 
 from common import curves
 from common.curves import METRICS, Evaluated, Part, encode_line
-from common.life.serving import served
+from common.life.serving import Access, served
 from common.protocol.messages import NodeInfo
 from common.records.readers import DATABASE
 from common.records.store import Store
 from common.settings import WebSettings
+from tests.background import RunOnBroker
 from tests.node.learner.builders import PROVED, planned, result, row
+from ui.control import HEADER, Control
 from ui.mesh_state import MeshState
 from ui.runs import Kind, Run, Runs
 from ui.server import Monitor, encode
@@ -62,3 +65,23 @@ async def monitoring(runs: Runs, port: int = 0, **options: Any) -> AsyncIterator
     async with served(monitor.application(), WebSettings(), port) as runner:
         yield f"http://127.0.0.1:{runner.addresses[0][1]}"
         monitor.close()
+
+
+TOKEN = "abcdefgh" * 4
+MAY = {"Authorization": f"Bearer {TOKEN}", HEADER: "1"}
+
+
+@asynccontextmanager
+async def controlling(run: RunOnBroker) -> AsyncIterator[str]:
+    """The address of a monitor's part that acts on its mesh, for who has TOKEN."""
+    control = Control(run.node)
+    async with monitoring(Runs(None, mesh(run.name)), access=Access(WebSettings(), TOKEN), control=control) as url:
+        yield f"{url}/api/control"
+    await control.close()
+
+
+async def posted(url: str, body: object, headers: dict[str, str] | None = None) -> tuple[int, Any]:
+    """Status and content of the answer."""
+    async with ClientSession() as session, session.post(url, json=body, headers=headers or MAY) as response:
+        text = await response.text()
+        return response.status, await response.json() if text.startswith(("{", "[")) else text

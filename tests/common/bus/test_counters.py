@@ -3,8 +3,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from common.bus import Bus, RemoteFailure
 from common.life.metrics import METRICS
-from common.protocol.messages import PauseAcknowledged, PauseRequest, WeightsState
-from common.protocol.subjects import CHANNELS, NO_CHANNEL, channel_name, samples_at_work
+from common.protocol.messages import PauseAcknowledged, PauseHold, PauseRequest
+from common.protocol.subjects import CHANNELS, NO_CHANNEL, samples_at_work
 from tests.message_values import named
 from tests.waiting import eventually
 
@@ -39,27 +39,22 @@ async def test_fifty_starts_of_a_node_add_one_label(bus: Bus) -> None:
         assert "sample.at-work.<node>" in seen[f"proofmesh_bus_{name}"] <= names
 
 
-async def test_errors_of_callbacks_are_counted_by_channel(bus: Bus) -> None:
-    heard = []
+async def test_errors_of_callbacks_are_counted_by_channel_and_all_comes_to_them_in_order(bus: Bus) -> None:
+    heard: list[object] = []
 
-    def fail(*arguments: object) -> None:
-        heard.append(arguments)
+    def fail(what: object, *_: object) -> None:
+        heard.append(what)
         raise ValueError("broken")
 
     await bus.subscribe("telemetry.>", PauseRequest, fail)
+    sent = []
     for number in range(5):
-        await bus.publish(f"telemetry.prover.{named(f'prover-{number}')}.heartbeat", PauseRequest(epoch=0, seconds=0.0))
-        await bus.publish(f"telemetry.{number}", PauseRequest(epoch=0, seconds=0.0))
-    await eventually(lambda: len(heard) == 10)
-    await (await bus.watch_state("weights", WeightsState, fail)).unsubscribe()
-    wanted = {"telemetry.<role>.<id>.heartbeat", NO_CHANNEL, "weights"}
+        sent += [f"telemetry.prover.{named(f'prover-{number}')}.heartbeat", f"telemetry.{number}"]
+    for subject in sent:
+        await bus.publish(subject, PauseRequest(epoch=0, seconds=0.0))
+    await eventually(lambda: heard == sent)
+    await bus.watch_state("pause", PauseHold, fail)
+    await bus.put_state("pause", hold := PauseHold(epoch=1, seconds=0.0))
+    await eventually(lambda: heard == [*sent, None, hold])
+    wanted = {"telemetry.<role>.<id>.heartbeat", NO_CHANNEL, "pause"}
     assert wanted <= labels()["proofmesh_bus_handler_errors"] <= {each.name for each in CHANNELS} | {NO_CHANNEL}
-
-
-def test_a_subject_has_the_name_of_its_channel() -> None:
-    assert {channel_name(f"sample.at-work.n-{number}") for number in range(50)} == {"sample.at-work.<node>"}
-    assert (
-        channel_name("lean.check.gone") == "lean.check.gone"
-        and channel_name("theorem.todo.train.learner") != NO_CHANNEL
-    )
-    assert channel_name("prover-host-1-ab") == channel_name("lean") == channel_name("telemetry.x.y.z") == NO_CHANNEL

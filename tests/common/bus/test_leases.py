@@ -1,16 +1,17 @@
 import asyncio
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
 from structlog.testing import capture_logs
 
 from broker import streams
-from common.bus import Bus, BusSettings, Lease, Unanswered, stored
+from common.bus import Bus, BusSettings, Lease, NotThere, Unanswered, stored
 from common.life import pulse
 from common.life.context import NodeContext
 from common.protocol.attempts import LEARNER, Attempt, AttemptResult
-from common.protocol.messages import OversizedMessage
+from common.protocol.messages import OversizedMessage, PauseHold
 from common.protocol.subjects import result as results_of, todo
 from common.settings import NodeSettings
 from tests.message_values import attempt, example_of
@@ -65,16 +66,6 @@ async def test_a_lease_that_is_renewed_is_kept(bus: Bus, other: Bus) -> None:
     await again[0].ack()
 
 
-async def test_an_attempt_whose_holder_vanished_goes_to_another(broker: BusSettings, bus: Bus) -> None:
-    await streams.ensure(bus, ack_wait=0.2)
-    await publish(bus, 1)
-    doomed = await Bus.connect(broker, run=bus.run, name="doomed", wait=10)
-    assert ids(await take(doomed)) == ["a1"]
-    await doomed.close()
-    (lease,) = await take(bus, wait=20)
-    assert (lease.message.attempt_id, lease.deliveries) == ("a1", 2)
-
-
 async def test_a_lease_that_is_handed_back_with_a_delay_comes_later(bus: Bus) -> None:
     await publish(bus, 1)
     (lease,) = await take(bus)
@@ -127,6 +118,9 @@ async def test_without_streams_nothing_is_leased_or_stored_and_an_oversized_resu
     assert await take(bare, wait=0.1) == []
     with pytest.raises(Unanswered, match="no stream"):
         await publish(bare, 1)
+    for made in (bare.put_object("w", Path(__file__)), bare.watch_state("pause", PauseHold, lambda _: None)):
+        with pytest.raises(NotThere, match="created this run's streams"):
+            await made
     await bare.close()
     result = msgspec.structs.replace(example_of(AttemptResult), message="x" * 600_000)
     with pytest.raises(OversizedMessage, match="parts"):

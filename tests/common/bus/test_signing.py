@@ -160,14 +160,6 @@ async def test_without_a_verifier_whose_key_can_be_used_there_is_no_verdict(
         await bus.serve(LEAN_VERIFY, LeanVerifyRequest, judge, queue=None, limit=1)
 
 
-async def test_what_only_forgers_answer_is_not_answered(
-    bus: Bus, broker: BusSettings, run_name: str, signer: Signer
-) -> None:
-    async with another(broker, run_name, signer.public) as asker, forging(broker, run_name, (FORGED, {})):
-        with pytest.raises(Unanswered, match="and 1 without a verifier's signature, which do not count"):
-            await verdict(asker, timeout=0.4)
-
-
 async def test_a_changed_list_on_the_broker_changes_nothing_for_nodes_that_know_their_verifiers(
     bus: Bus, broker: BusSettings, run_name: str, signer: Signer, tmp_path: Path
 ) -> None:

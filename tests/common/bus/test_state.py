@@ -1,11 +1,10 @@
 import asyncio
 import time
-from pathlib import Path
 
 import pytest
 
 from broker import streams
-from common.bus import Bus, BusSettings, NotThere, stored
+from common.bus import Bus, stored
 from common.protocol.messages import PauseHold
 from tests.message_values import named, node_info
 from tests.waiting import eventually
@@ -59,18 +58,6 @@ async def test_a_watch_sees_what_is_written_after_its_bucket_was_made_again(
     await eventually(lambda: seen[-1] == hold(4))
 
 
-async def test_a_watch_outlives_a_callback_that_raises(bus: Bus) -> None:
-    seen: list[PauseHold | None] = []
-
-    def fragile(value: PauseHold | None) -> None:
-        seen.append(value)
-        raise ValueError("no")
-
-    await bus.watch_state("pause", PauseHold, fragile)
-    await bus.put_state("pause", hold(1))
-    await eventually(lambda: seen == [None, hold(1)])
-
-
 async def test_a_node_that_stops_renewing_is_forgotten(bus: Bus) -> None:
     await streams.ensure(bus, node_ttl=0.4)
     await bus.register(node_info(named("prover-silent")))
@@ -81,14 +68,3 @@ async def test_a_node_that_stops_renewing_is_forgotten(bus: Bus) -> None:
             break
         await asyncio.sleep(0.05)
     assert [info.node_id for info in await bus.nodes()] == [named("prover-lively")]
-
-
-async def test_a_run_without_streams_says_what_is_missing(broker: BusSettings, tmp_path: Path) -> None:
-    bare = await Bus.connect(broker, run="bare-run-2", name="bare", wait=10)
-    source = tmp_path / "f"
-    source.write_bytes(b"x")
-    with pytest.raises(NotThere, match="created this run's streams"):
-        await bare.put_object("w", source)
-    with pytest.raises(NotThere, match="created this run's streams"):
-        await bare.watch_state("pause", PauseHold, lambda _: None)
-    await bare.close()

@@ -155,10 +155,6 @@ def test_texts_that_are_no_statement_are_refused_with_the_reason(text, says):
         theorem(text)
 
 
-def test_a_let_in_a_statement_is_not_taken_for_its_proof():
-    assert theorem("theorem a : let x := 5; x = 5 := by\n  rfl").conclusion == "let x := 5; x = 5"
-
-
 @pytest.mark.parametrize(
     ("text", "conclusion", "header"),
     [

@@ -27,7 +27,7 @@ from node.learner.learning.compute_hold import KEY, ComputeHolder
 from node.learner.run import SOLVE_WINDOW, Run
 from tests.message_values import named
 from tests.node.learner.builders import planned, shown
-from tests.waiting import eventually, until
+from tests.waiting import eventually
 
 
 async def test_inference_is_held_for_an_epoch_and_released(run: Run, bus: Bus) -> None:
@@ -50,9 +50,12 @@ async def test_inference_is_held_for_an_epoch_and_released(run: Run, bus: Bus) -
     await bus.register(
         msgspec.structs.replace(info, node_id=named("inference-2"), facts=ModelFacts(model="openai:prover"))
     )
-    await bus.put_state(KEY, PauseHold(epoch=4, seconds=0.0))
+    await bus.put_state(KEY, PauseHold(epoch=4, seconds=9e9))
     holds = ComputeHolder(run)
     await holds.restore()
+    left = await bus.get_state(KEY, PauseHold)
+    assert left is not None and left.seconds == 0, "what a killed learner held is released"
+    heard.clear()
     async with holds.held() as ours:
         state = await bus.get_state(KEY, PauseHold)
         assert ours() and state is not None and state.epoch == 5 and state.seconds > 0
@@ -68,17 +71,6 @@ async def test_a_hold_is_renewed_while_it_lasts(run: Run, bus: Bus, monkeypatch:
     await bus.watch_state(KEY, PauseHold, lambda state: seen.append(state) if state else None)
     async with ComputeHolder(run).held():
         await eventually(lambda: sum(state.seconds > 0 for state in seen) >= 3)
-
-
-async def test_what_a_killed_learner_held_is_released_by_the_next(run: Run, bus: Bus) -> None:
-    await bus.put_state(KEY, PauseHold(epoch=7, seconds=9e9))
-    await ComputeHolder(run).restore()
-
-    async def released() -> bool:
-        state = await bus.get_state(KEY, PauseHold)
-        return state is not None and state.seconds == 0
-
-    await until(released)
 
 
 async def test_a_proof_in_a_file_is_shown_as_its_command(run: Run, bus: Bus) -> None:

@@ -34,19 +34,9 @@ async def evaluate(run: Run, works: Dispatcher, label: str = "before", weights: 
     await works.evaluate(run.data.test, evaluation, weights, 4)
 
 
-async def test_attempts_follow_the_mesh_and_never_touch_test_statements(run: Run, bus: Bus) -> None:
-    run.settings.matchmaker.disprove_chance = 0.0
-    async with dispatching(run) as works:
-        works.learning = True
-        attempts = await taken(bus, "train", 2)
-    assert {attempt.theorem_id for attempt in attempts} == {"t", "u"}
-    assert len({attempt.attempt_id for attempt in attempts}) == 2 == works.dispatched
-    assert works.outstanding == {"train": 2}
-    with pytest.raises(ValueError, match="must not train"):
-        works._attempt(1, row("v", "test"), Purpose.TRAIN, 16, 1, None)
-
-
-async def test_a_paused_collection_dispatches_nothing_until_it_goes_on(run: Run, bus: Bus) -> None:
+async def test_attempts_follow_the_mesh_unless_they_are_paused_and_never_touch_test_statements(
+    run: Run, bus: Bus
+) -> None:
     run.settings.matchmaker.disprove_chance = 0.0
     async with dispatching(run) as works:
         assert "no attempts to learn" in await works.pause()
@@ -55,7 +45,12 @@ async def test_a_paused_collection_dispatches_nothing_until_it_goes_on(run: Run,
         await taken(bus, "eval", 2)  # evaluations go on; the loop has had its turn
         assert works.dispatched == 2
         await works.resume()
-        assert len(await taken(bus, "train", 2)) == 2
+        attempts = await taken(bus, "train", 2)
+    assert {attempt.theorem_id for attempt in attempts} == {"t", "u"}
+    assert len({attempt.attempt_id for attempt in attempts}) == 2
+    assert works.outstanding == {"eval": 2, "train": 2} and works.dispatched == 4
+    with pytest.raises(ValueError, match="must not train"):
+        works._attempt(1, row("v", "test"), Purpose.TRAIN, 16, 1, None)
 
 
 async def test_a_proof_that_waits_for_its_verdict_holds_no_search_slot(run: Run, bus: Bus) -> None:

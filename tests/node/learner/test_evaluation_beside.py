@@ -149,23 +149,10 @@ async def test_when_training_is_faster_the_next_one_takes_the_newest_version(
         assert {each.theorem_id: each.seed for each in first} == {each.theorem_id: each.seed for each in second}
 
 
-async def test_the_next_one_waits_for_as_many_steps_as_were_asked_for(run: Run, bus: Bus, tmp_path: Path) -> None:
+async def test_the_next_one_waits_for_as_many_steps_as_were_asked_for_unless_the_operator_asks(
+    run: Run, bus: Bus, tmp_path: Path
+) -> None:
     run.settings.evaluation.every = 3
-    async with process(run, bus, tmp_path) as world:
-        for attempt in await world.taken(6):
-            await world.record(attempt)
-        await world.finished("step-0")
-        for _ in range(2):
-            await world.train()
-        await world.beside._turn()
-        assert len(await world.rows()) == 1
-        await world.train()
-        await world.taken(6)
-        assert [each.step for each in await world.rows()] == [0, 3]
-
-
-async def test_the_operator_may_ask_for_one_before_it_is_due(run: Run, bus: Bus, tmp_path: Path) -> None:
-    run.settings.evaluation.every = 300
     async with process(run, bus, tmp_path) as world:
         first = await world.taken(6)
         with pytest.raises(UserError, match="step-0 is not over"):
@@ -175,10 +162,18 @@ async def test_the_operator_may_ask_for_one_before_it_is_due(run: Run, bus: Bus,
         await world.finished("step-0")
         with pytest.raises(UserError, match="step 0 are evaluated already"):
             await world.beside.ask()
+        for _ in range(2):
+            await world.train()
+        await world.beside._turn()
+        assert len(await world.rows()) == 1
         await world.train()
-        assert "step 1 are evaluated" in await world.beside.ask()
+        for attempt in await world.taken(6):
+            await world.record(attempt)
+        await world.finished("step-3")
+        await world.train()
+        assert "step 4 are evaluated" in await world.beside.ask()
         await world.taken(6)
-        assert [each.step for each in await world.rows()] == [0, 1]
+        assert [each.step for each in await world.rows()] == [0, 3, 4]
         world.beside.end()
         with pytest.raises(UserError, match="no evaluation beside learning"):
             await world.beside.ask()

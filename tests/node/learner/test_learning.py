@@ -125,52 +125,34 @@ async def test_the_control_takes_supervised_steps_and_pauses_nobody(
     assert await bus.get_state(PAUSE, PauseHold) is None and learning.time.worked == 0
 
 
-async def test_on_a_cpu_inference_goes_on_while_the_trainer_works(
-    run: Run, bus: Bus, trainer: StandInTrainer, learning: Learning
+async def test_inference_pauses_where_it_computes_on_the_trainers_gpu_while_there_are_pauses_left(
+    run: Run, bus: Bus, trainer: StandInTrainer, learning: Learning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run.settings.schedule.pause, run.settings.trainer.device = "auto", "cpu"
-    beside = await begun(run, trainer)
-    await record(run, 1, 4)
-    await beside.turn(RL)
-    assert trainer.step_number == 3 and beside.time.worked > 0 and beside.time.paused == 0
-    assert await bus.get_state(PAUSE, PauseHold) is None
-
-
-@pytest.mark.parametrize(
-    ("gpu", "budget", "paused"),
-    [
-        pytest.param("GPU-a", 0.5, True, id="the same GPU"),
-        pytest.param(None, 0.5, True, id="an unknown GPU"),
-        pytest.param("GPU-b", 0.5, False, id="another GPU"),
-        pytest.param("", 0.5, False, id="a CPU"),
-        pytest.param("GPU-a", 0.0, False, id="the same GPU, and the pauses are used up"),
-    ],
-)
-async def test_on_a_gpu_inference_pauses_where_it_computes_on_the_same_one_while_there_are_pauses_left(
-    run: Run,
-    bus: Bus,
-    trainer: StandInTrainer,
-    learning: Learning,
-    monkeypatch: pytest.MonkeyPatch,
-    gpu: str | None,
-    budget: float,
-    paused: bool,
-) -> None:
-    run.settings.schedule.pause, run.settings.schedule.pause_budget = "auto", budget
-    trainer.group.gpus = ("GPU-a",)
+    monkeypatch.setattr(compute_hold, "ACK_TIMEOUT", 0.05)  # nobody acknowledges here
+    run.settings.schedule.pause = "auto"
     info = NodeInfo(node_id=named("inference"), role="inference", host="h", pid=1, version="0", started=0.0)
-    await bus.register(msgspec.structs.replace(info, facts=NetworkFacts(gpu=gpu)))
     seen: list[PauseHold] = []
     await bus.watch_state(PAUSE, PauseHold, lambda state: seen.append(state) if state else None)
-    monkeypatch.setattr(compute_hold, "ACK_TIMEOUT", 0.05)  # nobody acknowledges here
-    beside = await begun(run, trainer)
-    await record(run, 1, 4)
-    await beside.turn(RL)
-    assert trainer.step_number == 3 and beside.time.worked > 0 and (beside.time.paused > 0) == paused
-    state = await bus.get_state(PAUSE, PauseHold)
-    assert (state is not None) == paused
-    if paused:
-        await eventually(lambda: [hold.gpus for hold in seen if hold.seconds] == [("GPU-a",)])
+    held = []
+    for number, (gpus, gpu, budget, paused) in enumerate(
+        (
+            ((), "GPU-a", 0.5, False),  # the trainer is on the CPU
+            (("GPU-a",), "GPU-b", 0.5, False),
+            (("GPU-a",), "", 0.5, False),  # inference is
+            (("GPU-a",), "GPU-a", 0.0, False),  # the pauses are used up
+            (("GPU-a",), "GPU-a", 0.5, True),
+            (("GPU-a",), None, 0.5, True),  # an unknown GPU
+        ),
+        start=1,
+    ):
+        trainer.group.gpus, run.settings.schedule.pause_budget = gpus, budget
+        await bus.register(msgspec.structs.replace(info, facts=NetworkFacts(gpu=gpu)))
+        beside = await begun(run, trainer)
+        await record(run, number, 4)
+        await beside.turn(RL)
+        assert trainer.step_number == 3 * number and beside.time.worked > 0 and (beside.time.paused > 0) == paused
+        held += [gpus] * paused
+    await eventually(lambda: [hold.gpus for hold in seen if hold.seconds] == held)
 
 
 def known_theorems(run: Run, count: int = 40) -> None:

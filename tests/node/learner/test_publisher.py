@@ -89,25 +89,25 @@ async def test_what_an_earlier_process_published_is_announced_again_without_dama
         await again.pin([2], "phase")
 
 
-@pytest.mark.parametrize("lost", ["KV_{}-state", "OBJ_{}-weights"])
 async def test_what_the_broker_has_lost_is_published_again(
-    run: Run, bus: Bus, trainer: StandInTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+    run: Run, bus: Bus, trainer: StandInTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publisher_module, "LOOK_EVERY", 0.05)
     publisher = Publisher(run, trainer)
     await published(publisher, trainer, 2)
-    await api(bus._replies, f"STREAM.DELETE.{lost.format(bus.run)}")
-    await streams.ensure(bus)
     keeping = asyncio.create_task(publisher.keep())
 
     async def there() -> bool:
         objects = [await bus.has_object(f"weights-{version:06d}") for version in (1, 2)]
         return all(objects) and await bus.get_state(KEY, WeightsState) is not None
 
-    await until(there)
-    state = await announced(bus)
-    assert state.version == 2
-    await bus.get_object(state.object_name, tmp_path / "fetched", digest=state.digest)
+    for lost in ("KV_{}-state", "OBJ_{}-weights"):
+        await api(bus._replies, f"STREAM.DELETE.{lost.format(bus.run)}")
+        await streams.ensure(bus)
+        await until(there)
+        state = await announced(bus)
+        assert state.version == 2
+        await bus.get_object(state.object_name, tmp_path / "fetched", digest=state.digest)
     keeping.cancel()
 
 

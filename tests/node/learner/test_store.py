@@ -223,7 +223,11 @@ class Records(RuleBasedStateMachine):
 
 TestRecords = Records.TestCase
 TestRecords.settings = settings(
-    max_examples=20, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=10,
+    stateful_step_count=20,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 
 

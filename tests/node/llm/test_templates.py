@@ -2,8 +2,7 @@
 
 import pytest
 
-from node.llm.sampling import Decoding
-from node.llm.templates import FAMILIES, TemplateError, families, for_model, load, names
+from node.llm.templates import FAMILIES, TemplateError, families, for_model, load
 
 TACTIC = """
 title = "Mine"
@@ -29,27 +28,6 @@ def written(folder, text):
     path = folder / "mine.toml"
     path.write_text(text, encoding="utf-8")
     return str(path)
-
-
-def test_every_family_of_the_ecosystem_has_a_template():
-    assert set(names()) == {
-        "bfs-prover-v1",
-        "bfs-prover-v2",
-        "deepseek-prover-v1.5",
-        "deepseek-prover-v1.5-cot",
-        "deepseek-prover-v2",
-        "goedel-prover-sft",
-        "goedel-prover-v2",
-        "internlm2-step-prover",
-        "internlm2.5-step-prover",
-        "kimina-prover",
-        "kimina-prover-preview",
-        "proofmesh",
-        "reprover",
-        "reprover-causal",
-        "reprover-retriever",
-        "stp",
-    }
 
 
 @pytest.mark.parametrize("template", families(), ids=lambda template: template.name)
@@ -83,12 +61,6 @@ def test_every_template_says_where_it_is_from(template):
 )
 def test_a_model_finds_its_template(model, name):
     assert for_model(model).name == name
-
-
-def test_a_file_of_the_user_is_a_template(tmp_path):
-    template = load(written(tmp_path, TACTIC))
-    assert template.name == "mine"
-    assert template.decoding == Decoding(temperature=0.7, top_p=0.9, max_tokens=64, stop=())
 
 
 def test_an_unknown_template_names_the_nearest_and_an_unknown_model_asks_for_one():

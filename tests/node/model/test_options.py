@@ -63,16 +63,6 @@ def test_the_prompt_of_a_prefix_lm_ends_where_the_value_is_read() -> None:
         model(x, at, torch.tensor([6]))
 
 
-def test_packed_documents_are_as_if_each_were_alone() -> None:
-    model = tiny_model(window=5)
-    x = tokens(rows=1)
-    documents = torch.tensor([[0] * 10 + [1] * 14])
-    positions = torch.tensor([[*range(10), *range(14)]])
-    packed = logits(model, x, documents=documents, positions=positions)
-    alone = torch.cat([logits(model, x[:, :10]), logits(model, x[:, 10:])], dim=1)
-    assert torch.allclose(packed, alone, atol=1e-5)
-
-
 def test_a_soft_cap_bounds_logits_and_keeps_their_order() -> None:
     capped, plain = tiny_model(softcap=2.0), tiny_model()
     ours, raw = logits(capped, tokens()), logits(plain, tokens())

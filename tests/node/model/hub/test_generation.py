@@ -13,9 +13,7 @@ from common.settings import Sampling
 from node.inference.engine.batch import Job
 from node.inference.engine.engine import Engine
 from node.inference.settings import EngineSettings
-from node.llm.outputs import parse_tactic
 from node.llm.prompts import tactic_prompt, with_own_names
-from node.llm.sampling import Sample
 from node.llm.templates import load
 from node.model.hub import conversion
 from node.model.hub.conversion import CODE, Origin, export
@@ -95,14 +93,6 @@ def test_greedy_tactics_are_those_of_our_engine(tmp_path, variant):
         ends += found[-1] == EOS
         value = theirs(prompt, logits_to_keep=1).value
         assert float(value[0, 0].detach()) == pytest.approx(answers[key].value, abs=1e-3)
-
-
-def test_a_tactic_comes_back_with_the_names_of_its_state():
-    state = "p q : Prop\nhyp : p ∧ q\n⊢ q ∧ p"
-    template = load("proofmesh")
-    assert tactic_prompt(template, state).text == "<|state|>v0 v1 : Prop\nv2 : v0 ∧ v1\n⊢ v1 ∧ v0<|tactic|>"
-    parsed = parse_tactic(template, Sample("exact ⟨v2.2, v2.1⟩"))
-    assert with_own_names(template, state, parsed.text) == "exact ⟨hyp.2, hyp.1⟩"
 
 
 WITHOUT_US = """

@@ -1,0 +1,41 @@
+"""Nodes in processes of their own (`node_program.py`), for tests of signals and of what is left of a killed node."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from common.bus import Bus
+from common.life.process import kill_group, spawn_child
+from common.protocol.messages import NodeInfo
+from tests.background import RunOnBroker
+from tests.waiting import until
+
+PROGRAM = Path(__file__).with_name("node_program.py")
+
+
+@asynccontextmanager
+async def node_process(kind: str, run: RunOnBroker, **options: Any) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A node of a run that does what a function of the program does; it is killed at the end of the block.
+    `options`: of `spawn_child`."""
+    own = {"PYTHONPATH": str(PROGRAM.parents[2]), "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, PROGRAM, kind, run.bus.url, run.name]
+    process = await spawn_child(command, env=own | options.pop("env", {}), **options)
+    try:
+        yield process
+    finally:
+        await kill_group(process, grace=0)
+
+
+async def registered(bus: Bus, state: str) -> NodeInfo:
+    """Wait for the only node of the run to be in a state, and return its entry."""
+    found: list[NodeInfo] = []
+
+    async def there() -> bool:
+        found[:] = await bus.nodes()
+        return [node.state for node in found] == [state]
+
+    await until(there, timeout=20, what=f"a node in state {state}")
+    return found[0]
