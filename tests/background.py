@@ -13,10 +13,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlparse
 
 import msgspec
 import structlog
 
+from broker.launcher import Server
 from common.bus import Bus, BusSettings, Signer
 from common.lean import Theorem
 from common.life.logging import Forwarder
@@ -144,6 +146,12 @@ async def on_bus(run: RunOnBroker, act: Callable[[Bus], Awaitable[object]]) -> N
     bus = await Bus.connect(run.bus, run=run.name, name="test streams", wait=10)
     await act(bus)
     await bus.close()
+
+
+async def start_again(server: Server) -> None:
+    """Start a broker that was stopped, on the port and store that it had."""
+    server.settings = replace(server.settings, port=urlparse(server.bus.url).port or 0)
+    await server.start()
 
 
 class Elsewhere:

@@ -20,7 +20,7 @@ from common.life import node, pulse
 from common.life.logging import Forwarder
 from common.life.node import Main, NodeContext, NodeFailure, NodeSettings, live, run_node
 from common.protocol.messages import Heartbeat, LogRecord, Message, PauseAcknowledged, PauseRequest
-from tests.background import Background, RunOnBroker
+from tests.background import Background, RunOnBroker, start_again
 from tests.common.node_program import serve
 from tests.common.nodes import node_process, registered
 from tests.waiting import eventually, until
@@ -140,35 +140,27 @@ async def done(ctx: NodeContext) -> None:
     ctx.log.info("nothing to do")
 
 
-@pytest.mark.parametrize(
-    ("main", "code", "said", "crashes"),
-    [
+def test_an_end_is_said_and_told_to_the_run_and_a_crash_with_its_traceback(
+    mesh_run: RunOnBroker, background: Background, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heard: list[LogRecord] = []
+    bus = background.run(Bus.connect(mesh_run.bus, run=mesh_run.name, name="test", wait=10))
+    background.run(bus.subscribe("telemetry.>", LogRecord, lambda _, message: heard.append(message)))
+    for main, code, said, crashes in (
         (crash, 1, "main is broken", True),
         (crash_beside, 1, "a task is broken", True),
         (fail, 1, "start with warm-start", False),
         (leave, 1, "port 5 is in use; choose another", False),
         (done, 0, "nothing to do", False),
-    ],
-)
-def test_an_end_is_said_and_told_to_the_run_and_a_crash_with_its_traceback(
-    mesh_run: RunOnBroker,
-    background: Background,
-    capsys: pytest.CaptureFixture[str],
-    main: Main,
-    code: int,
-    said: str,
-    crashes: bool,
-) -> None:
-    heard: list[LogRecord] = []
-    bus = background.run(Bus.connect(mesh_run.bus, run=mesh_run.name, name="test", wait=10))
-    background.run(bus.subscribe("telemetry.>", LogRecord, lambda _, message: heard.append(message)))
-    assert run_node("tester", mesh_run.node, main) == code
-    errors = capsys.readouterr().err
-    assert said in errors
-    assert ("Traceback" in errors, "ZeroDivisionError" in errors) == (crashes, crashes)
-    background.run(eventually(lambda: any(said in str((each.event, each.fields)) for each in heard)))
-    assert not crashes or "error" in {each.level for each in heard}
-    assert background.run(bus.nodes()) == []
+    ):
+        heard.clear()
+        assert run_node("tester", mesh_run.node, main) == code
+        errors = capsys.readouterr().err
+        assert said in errors
+        assert ("Traceback" in errors, "ZeroDivisionError" in errors) == (crashes, crashes)
+        background.run(eventually(lambda said=said: any(said in str((each.event, each.fields)) for each in heard)))  # type: ignore[misc]
+        assert not crashes or "error" in {each.level for each in heard}
+        assert background.run(bus.nodes()) == []
     background.run(bus.close())
 
 
@@ -242,8 +234,7 @@ async def test_a_node_outlives_its_broker_returns_to_it_and_can_leave_without_it
             await own_broker.stop(grace=0)
             health = await fetched(healthz, 503)
             assert "the broker is away" in health
-            own_broker.settings.port = int(own_broker.bus.url.rsplit(":", 1)[1])
-            await own_broker.start()
+            await start_again(own_broker)
             await fetched(healthz, 200)
             await eventually(lambda: bus.connected, timeout=30)
             assert (await registered(bus, "phase-one")).node_id == info.node_id

@@ -202,34 +202,29 @@ async def test_an_address_of_ipv6_is_in_brackets() -> None:
     await served.stop()
 
 
-@pytest.mark.parametrize(("bound", "broker", "own"), [("0.0.0.0", "127.0.0.1", "127.0.0.1"), ("::", "::1", "::1")])
-async def test_all_addresses_beside_the_broker_are_the_machines_name(bound: str, broker: str, own: str) -> None:
-    assert await own_address(broker, socket.AF_INET6 if ":" in bound else socket.AF_INET) == own
-    assert await address_for_others(bound, broker) == socket.gethostname()
-
-
-async def test_all_addresses_are_the_one_on_the_way_to_the_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_all_addresses_are_told_as_the_one_on_the_way_to_the_broker_or_as_the_machines_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # 1. A broker on this machine, or none that there is a way to.
+    for bound, broker, own in (("0.0.0.0", "127.0.0.1", "127.0.0.1"), ("::", "::1", "::1")):
+        assert await own_address(broker, socket.AF_INET6 if ":" in bound else socket.AF_INET) == own
+        assert await address_for_others(bound, broker) == socket.gethostname()
+    assert await own_address("::1", socket.AF_INET) == ""
+    ways = {socket.AF_INET: "", socket.AF_INET6: ""}
     asked = []
 
     async def way(host: str, family: socket.AddressFamily) -> str:
         asked.append((host, family))
-        return {socket.AF_INET: "192.0.2.7", socket.AF_INET6: "2001:db8::7"}[family]
+        return ways[family]
 
     monkeypatch.setattr(endpoints, "own_address", way)
+    assert await address_for_others("0.0.0.0", "broker.example") == socket.gethostname()
+    assert await address_for_others("127.0.0.1", "broker.example") == "127.0.0.1", "a chosen address stays"
+    # 2. A broker elsewhere.
+    ways = {socket.AF_INET: "192.0.2.7", socket.AF_INET6: "2001:db8::7"}
+    asked.clear()
     served = Endpoints(Metrics(), dict, LifeSettings())
     for bound, shown in (("0.0.0.0", "http://192.0.2.7:9101/metrics"), ("::", "http://[2001:db8::7]:9101/metrics")):
         served.address = (bound, 9101)
         assert await served.metrics_url("broker.example") == shown
     assert asked == [("broker.example", socket.AF_INET), ("broker.example", socket.AF_INET6)]
-
-
-async def test_without_a_way_to_the_broker_it_is_the_machines_name_and_a_chosen_address_stays(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def no_way(host: str, family: socket.AddressFamily) -> str:
-        return ""
-
-    assert await own_address("::1", socket.AF_INET) == ""
-    monkeypatch.setattr(endpoints, "own_address", no_way)
-    assert await address_for_others("0.0.0.0", "broker.example") == socket.gethostname()
-    assert await address_for_others("127.0.0.1", "broker.example") == "127.0.0.1"

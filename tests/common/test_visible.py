@@ -218,10 +218,6 @@ def test_text_that_nobody_escaped_is_escaped_when_it_is_printed() -> None:
     for value in (text, Text(text), table, Tree(text), Panel(text)):
         assert harmless(printed(value))
         assert "[bold]b[/bold]" in printed(value)
-
-
-def test_live_displays_and_bars_are_escaped_too() -> None:
-    text = HOSTILE.replace("\n", " ")
     out = io.StringIO()
     console = Console(file=out, width=400)
     with Live(Text(text), console=console, auto_refresh=False):

@@ -1,10 +1,8 @@
 """The broker is killed and restarted on its store: acknowledged messages are still there, and nodes reconnect."""
 
 import asyncio
-import dataclasses
 from collections.abc import Awaitable
 from pathlib import Path
-from urllib.parse import urlparse
 
 import pytest
 import uvloop
@@ -17,6 +15,7 @@ from common.bus.connection import DROPPED, OUTAGE_BUFFER_BYTES, SLOW_CONSUMERS, 
 from common.protocol.attempts import Attempt
 from common.protocol.messages import Heartbeat, LogRecord, PauseAcknowledged, PauseHold, PauseRequest
 from common.protocol.subjects import telemetry, todo
+from tests.background import start_again
 from tests.message_values import attempt, heartbeat, named
 from tests.waiting import eventually
 
@@ -26,12 +25,6 @@ pytestmark = pytest.mark.broker
 async def kill(server: Server) -> None:
     """Kill the broker with SIGKILL."""
     await server.stop(grace=0)
-
-
-async def start_again(server: Server) -> None:
-    """Restart the broker on the same port and store."""
-    server.settings = dataclasses.replace(server.settings, port=urlparse(server.bus.url).port or 0)
-    await server.start()
 
 
 async def connect(server: Server, name: str = "node") -> Bus:

@@ -272,10 +272,10 @@ async def test_statements_that_lean_does_not_take_are_told_apart_and_the_others_
 @pytest.mark.parametrize(
     ("spec", "statements", "unread", "flawed"),
     [
-        ("minif2f:valid", 244, 0, 0),
         ("minif2f:test", 244, 0, 13),
         ("proofnet:valid", 178, 7, 3),
-        ("proofnet:test", 179, 7, 0),
+        pytest.param("minif2f:valid", 244, 0, 0, marks=pytest.mark.slow),
+        pytest.param("proofnet:test", 179, 7, 0, marks=pytest.mark.slow),
     ],
 )
 def test_the_real_benchmarks_are_read_whole(spec, statements, unread, flawed):

@@ -37,27 +37,19 @@ theorem third : "sorry" = "sorry" := by sorry
 """
 
 
-def test_each_theorem_with_sorry_is_a_statement_with_all_that_stands_above():
+def test_each_theorem_with_sorry_is_a_statement_with_all_that_stands_above(tmp_path):
     assert list(statements_of_lean("theorem a : 1 = 1 := rfl\n")) == list(statements_of_lean("")) == []
-    rows = list(statements_of_lean(LEAN))
-    assert [(row["name"], row["line"]) for row in rows] == [
-        ("first", 10),
-        ("Deep.second", 15),
-        ("Deep.example_18", 18),
-        ("third", 21),
-    ]
+    (tmp_path / "mine.lean").write_text(LEAN, encoding="utf-8")
+    rows = list(read_rows(str(tmp_path / "mine.lean")))
+    places = {"first": 10, "Deep.second": 15, "Deep.example_18": 18, "third": 21}
+    assert {row["name"]: row["line"] for row in rows} == places
     for row in rows:
         assert "theorem proved" in row["header"] and row["header"].startswith("import Lean")
         assert "theorem first" not in row["header"] and "lemma second" not in row["header"]
     assert rows[1]["header"].endswith("variable (m : Nat)\n") and "end Deep" in rows[3]["header"]
-
-
-def test_statements_of_a_lean_file_are_read_whole(tmp_path):
-    (tmp_path / "mine.lean").write_text(LEAN, encoding="utf-8")
-    reading = Reader("mine").collect(read_rows(str(tmp_path / "mine.lean")))
-    assert reading.refused == []
+    reading = Reader("mine").collect(rows)
     found = {each.theorem.name: each.theorem for each in reading.statements}
-    assert list(found) == ["first", "Deep.second", "Deep.example_18", "third"]
+    assert list(found) == list(places) and reading.refused == []
     assert (found["Deep.second"].binders, found["Deep.second"].conclusion) == ("(h : m = 2)", "twice m = 4")
     assert found["third"].header.endswith("end Deep\n\nset_option maxRecDepth 1000")
 

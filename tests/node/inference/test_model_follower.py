@@ -4,7 +4,6 @@ models in this process."""
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -35,28 +34,19 @@ async def test_a_node_serves_what_the_run_announces_under_its_own_name_alone(
         address = f"openai:{server.url}#prover"
         async with model_node(bus, broker, address, follow="runs") as node:
             assert len(await sampler(bus, "openai:prover").sample(Prompt("p"), 2, 0, Decoding())) == 2
+            await bus.put_state(KEY, ModelState(version=1, model="hf:/elsewhere"))
+            await eventually(lambda: node.state == "unhealthy", what="the word that it may not serve that")
+            assert len(await sampler(bus, "openai:prover").sample(Prompt("p"), 1, 0, Decoding())) == 1
             server.model = "prover-2"
             await bus.put_state(KEY, ModelState(version=2, model="openai:prover-2"))
-            await eventually(lambda: node.facts.model == "openai:prover-2")
+            await eventually(lambda: node.facts.model == "openai:prover-2" and node.state != "unhealthy")
             await bus.register(node.info())  # as the node's pulse does
             assert len(await sampler(bus, "openai:prover-2").sample(Prompt("p"), 3, 0, Decoding())) == 3
             monkeypatch.setattr("node.prover.policies.sources.ABSENT_SECONDS", 0.05)
             with pytest.raises(SamplerError, match="no inference node serves `openai:prover`"):
                 await MeshSampler(bus, "openai:prover", patience=0.1).sample(Prompt("p"), 1, 0, Decoding())
-            await eventually(lambda: node.heartbeat().values.get("samples") == 5, what="counts go on")
+            await eventually(lambda: node.heartbeat().values.get("samples") == 6, what="counts go on")
     assert {sent["model"] for sent in server.sent} == {"prover", "prover-2"}
-
-
-async def test_what_a_node_may_not_serve_makes_it_unhealthy_and_it_serves_on(bus: Bus, broker: BusSettings) -> None:
-    async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(running(Server()))
-        address = f"openai:{server.url}#prover"
-        node = await stack.enter_async_context(model_node(bus, broker, address, follow="runs"))
-        await bus.put_state(KEY, ModelState(version=1, model="hf:/elsewhere"))
-        await eventually(lambda: node.state == "unhealthy")
-        assert len(await sampler(bus, "openai:prover").sample(Prompt("p"), 1, 0, Decoding())) == 1
-        await bus.put_state(KEY, ModelState(version=2, model="openai:prover"))
-        await eventually(lambda: node.state != "unhealthy")
 
 
 async def test_requests_at_work_end_with_the_model_that_they_began_with(bus: Bus, broker: BusSettings) -> None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from contextlib import AsyncExitStack
-from pathlib import Path
-from urllib.parse import urlparse
 
 import pytest
 
 from broker import streams
 from broker.launcher import Server as BrokerServer
-from broker.settings import BrokerSettings
 from common.bus import Bus, BusError, BusSettings, Unanswered
 from common.life.context import NodeContext
 from common.protocol.messages import (
@@ -30,7 +26,7 @@ from node.llm.openai import open_openai
 from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Prompt, SamplerError
 from node.llm.settings import ModelSettings
 from node.prover.policies.sources import MeshSampler
-from tests.background import RunOnBroker
+from tests.background import RunOnBroker, start_again
 from tests.commands import Called
 from tests.node.llm.server import Server, in_a_thread, running
 from tests.node.prover.nodes import model_node
@@ -131,32 +127,20 @@ async def test_requests_beyond_the_queue_wait_their_turn_and_the_end_answers_wha
         assert len(await last) == 1
 
 
-@pytest.mark.broker
-async def test_an_outage_of_the_broker_costs_no_work(tmp_path: Path) -> None:
-    settings = BrokerSettings(port=0, store=str(tmp_path / "store"))
-    first = BrokerServer(settings)
-    await first.start()
-    again = BrokerServer(dataclasses.replace(settings, port=urlparse(first.bus.url).port or 0))
-    bus = await Bus.connect(first.bus, run="outage", name="test", wait=10)
+async def test_an_outage_of_the_broker_costs_no_work(own_broker: BrokerServer) -> None:
+    bus = await Bus.connect(own_broker.bus, run="outage", name="test", wait=10)
     await streams.ensure(bus)
-    server = Server(fault=lambda number: "hang" if number == 0 else "")
-    try:
-        async with AsyncExitStack() as stack:
-            await stack.enter_async_context(running(server))
-            models = ModelSettings(patience=60.0, wait=0.02)
-            address = f"openai:{server.url}#prover"
-            await stack.enter_async_context(model_node(bus, first.bus, address, models=models))
-            asked = asyncio.create_task(sampler(bus).sample(Prompt("p"), 1, 0, DRAWN))
-            await eventually(lambda: server.did["hang"] == 1)
-            await first.stop(grace=0)
-            await again.start()
-            server.release.set()
-            assert len(await asked) == 1
-            # It was asked once more because the first answer was empty, and not because it was begun anew.
-            assert len(server.sent) == 2
-    finally:
-        await bus.close()
-        await again.stop(grace=0)
+    server, models = Server(fault=lambda number: "hang" if number == 0 else ""), ModelSettings(patience=60.0, wait=0.02)
+    async with running(server), model_node(bus, own_broker.bus, f"openai:{server.url}#prover", models=models):
+        asked = asyncio.create_task(sampler(bus).sample(Prompt("p"), 1, 0, DRAWN))
+        await eventually(lambda: server.did["hang"] == 1)
+        await own_broker.stop(grace=0)
+        await start_again(own_broker)
+        server.release.set()
+        assert len(await asked) == 1
+        # It was asked once more because the first answer was empty, and not because it was begun anew.
+        assert len(server.sent) == 2
+    await bus.close()
 
 
 class Played:
@@ -171,19 +155,16 @@ class Played:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
-@pytest.mark.parametrize("lost", [1, 4])
-async def test_a_request_whose_node_is_gone_is_asked_again(lost: int, bus: Bus) -> None:
+async def test_a_request_whose_node_is_gone_is_asked_again_until_too_many_were_lost(bus: Bus) -> None:
     gone, here = SampleReply(at_work="a-node-that-died"), SampleReply(samples=(TextSample("simp"),))
-    played = Played(*[gone] * lost, here)
-    await bus.serve(samples(MODEL), SampleRequest, played.answer, queue="inference", limit=8)
-    (sample,) = await sampler(bus, expected=False).sample(Prompt("p"), 1, 0, DRAWN)
-    assert sample.text == "simp" and len(played.asked) == lost + 1
-    assert len({each.request_id for each in played.asked}) == 1
-
-
-async def test_a_request_that_ends_every_node_is_given_up(bus: Bus) -> None:
-    played = Played(SampleReply(at_work="a-node-that-died"))
-    await bus.serve(samples(MODEL), SampleRequest, played.answer, queue="inference", limit=8)
+    for lost in (1, 4):
+        played = Played(*[gone] * lost, here)
+        served = await bus.serve(samples(MODEL), SampleRequest, played.answer, queue="inference", limit=8)
+        (sample,) = await sampler(bus, expected=False).sample(Prompt("p"), 1, 0, DRAWN)
+        assert sample.text == "simp" and len(played.asked) == lost + 1
+        assert len({each.request_id for each in played.asked}) == 1
+        await served.unsubscribe()
+    await bus.serve(samples(MODEL), SampleRequest, Played(gone).answer, queue="inference", limit=8)
     with pytest.raises(SamplerError, match="5 inference nodes were lost"):
         await sampler(bus).sample(Prompt("p"), 1, 0, DRAWN)
 

@@ -6,8 +6,6 @@ import asyncio
 import contextlib
 import functools
 import math
-import os
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -210,7 +208,7 @@ async def test_a_pinned_version_is_served_while_it_is_listed(
 
 
 async def test_new_weights_under_load_lose_no_request(bus: Bus, learner: Learner, serving: Serves) -> None:
-    for version in range(1, 6):
+    for version in range(1, 4):
         await learner.store(version)
     async with serving():
         stop = asyncio.Event()
@@ -225,13 +223,13 @@ async def test_new_weights_under_load_lose_no_request(bus: Bus, learner: Learner
                 versions.append((await bus.request(TACTIC_REQUEST, message, TacticReply, timeout=60.0)).weights)
 
         clients = [asyncio.create_task(client(number)) for number in range(8)]
-        for version in range(2, 6):
+        for version in range(2, 4):
             await learner.announce(version)
             await serves(bus, version)
         stop.set()
         await asyncio.gather(*clients)
     assert all(versions == sorted(versions) for versions in seen), "a client never sees older weights again"
-    assert {version for versions in seen for version in versions} == {1, 2, 3, 4, 5}
+    assert {version for versions in seen for version in versions} == {1, 2, 3}
 
 
 async def test_weights_that_are_not_what_was_announced_are_not_used(
@@ -266,24 +264,19 @@ async def test_a_long_pause_is_acknowledged_refuses_requests_and_ends_when_relea
         assert (await bus.request(TACTIC_REQUEST, request(), TacticReply, timeout=60.0)).weights == 1
 
 
-async def test_a_short_pause_is_waited_out_in_the_queue_and_runs_out_by_itself(bus: Bus, serving: Serves) -> None:
+async def test_what_runs_is_parked_in_a_pause_and_what_comes_waits_until_it_is_over(bus: Bus, serving: Serves) -> None:
     async with serving():
-        over = time.monotonic() + 0.7
-        await hold(bus, PAUSE, epoch=1, seconds=0.7)
-        replies = await asyncio.gather(*(ask(bus, request(seed=seed)) for seed in range(6)))
-        assert time.monotonic() >= over, "nothing was computed while the learner held"
-        assert len(replies) == 6
-
-
-async def test_a_batch_that_runs_is_parked_and_finished_after_the_pause(bus: Bus, serving: Serves) -> None:
-    async with serving():
-        asked = [asyncio.create_task(ask(bus, request(seed=seed, samples=8))) for seed in range(16)]
+        asked = [asyncio.create_task(ask(bus, request(seed=seed, samples=8))) for seed in range(8)]
         # The first answer: others are in the batch, and more wait than there are slots.
         await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
         await hold(bus, PAUSE, epoch=1, seconds=30)
         assert not all(task.done() for task in asked)
         await hold(bus, RESUME, epoch=1, seconds=0)
         replies = await asyncio.gather(*asked)
+        over = time.monotonic() + 0.7
+        await hold(bus, PAUSE, epoch=2, seconds=0.7)  # it runs out by itself
+        assert len(await asyncio.gather(*(ask(bus, request(seed=seed)) for seed in range(6)))) == 6
+        assert time.monotonic() >= over, "nothing was computed while the learner held"
     for seed, reply in enumerate(replies):
         assert [sample.tactic for sample in reply.tactics] == expected(1, seed, samples=8)
 
@@ -357,42 +350,3 @@ def test_weights_that_cannot_be_served_end_the_command_with_a_line(
     assert ended.code == 2
     assert f"[inference] weights: {'' if weights == 'nothing' else tmp_path / weights}" in ended.err
     assert says in ended.err
-
-
-NODE = """
-import sys
-from tests.node.inference.test_serving import ENGINE, BusSettings, InferenceSettings, NodeSettings
-from node.inference.service import main
-url, run = sys.argv[1:]
-sys.exit(main(InferenceSettings(engine=ENGINE), NodeSettings(run=run, bus=BusSettings(url=url))))
-"""
-
-
-@pytest.mark.slow
-async def test_when_a_node_is_killed_with_a_batch_running_another_answers(
-    broker: BusSettings, bus: Bus, run_name: str, learner: Learner
-) -> None:
-    await learner.announce(1)
-    environment = os.environ | {"PROOFMESH_FAULT": "inference:batch-running#3", "PYTHONPATH": str(Path.cwd())}
-    child = await asyncio.create_subprocess_exec(*(sys.executable, "-c", NODE, broker.url, run_name), env=environment)
-
-    async def there() -> bool:
-        return bool(await bus.nodes())
-
-    try:
-        await until(there, timeout=60)
-        asked = [
-            asyncio.create_task(
-                bus.request_patiently(TACTIC_REQUEST, request(seed=seed), TacticReply, timeout=1.0, deadline=60.0)
-            )
-            for seed in range(12)
-        ]
-        assert await asyncio.wait_for(child.wait(), 60) == -9
-        async with inference(broker, run_name):
-            replies = await asyncio.gather(*asked)
-    finally:
-        if child.returncode is None:
-            child.kill()
-            await child.wait()
-    for seed, reply in enumerate(replies):
-        assert [sample.tactic for sample in reply.tactics] == expected(1, seed)

@@ -51,7 +51,7 @@ def conjecture_jobs(count: int, seed: int) -> list[Job]:
 def test_proofs_conjectures_and_tactics_together_are_what_naive_passes_give(graphs: str) -> None:
     weights, settings = writer(), replace(SIZES, graphs=graphs)
     engine = Engine(weights, settings)
-    todo = [*jobs(3, seed=3), *proof_jobs(5, seed=4), *conjecture_jobs(5, seed=5)]
+    todo = [*jobs(2, seed=3), *proof_jobs(3, seed=4), *conjecture_jobs(3, seed=5)]
     random.Random(5).shuffle(todo)
     answers = run(engine, todo, random.Random(6))
     ended, long = set(), set()
@@ -87,7 +87,7 @@ def test_tactics_are_the_same_to_the_last_bit_whether_proofs_and_conjectures_run
 
 
 def test_an_answer_depends_on_its_seed_and_sample_alone() -> None:
-    todo = [*jobs(4, seed=1), *proof_jobs(4, seed=2), *conjecture_jobs(4, seed=2)]
+    todo = [*jobs(2, seed=1), *proof_jobs(2, seed=2), *conjecture_jobs(2, seed=2)]
     together = run(Engine(writer(), SIZES), todo, random.Random(3))
     for job in reversed(todo):
         few = replace(job, samples=max(1, job.samples // 2))

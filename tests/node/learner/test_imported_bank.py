@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from common import curves
-from common.bus import Bus
-from common.config import resolve
-from common.life.logging import Forwarder
-from common.life.node import NodeContext, live
+from common.bus import Bus, BusSettings
+from common.life.process import kill_group, spawn_child
 from node.bank import command
-from node.learner import service
-from node.learner.settings import LearnerSettings
 from node.model import checkpoint
-from tests.background import RunOnBroker
 from tests.node.learner.builders import TINY
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.prover.nodes import running
@@ -30,7 +27,7 @@ PLAN = """
 [learner.plan]
 evaluate = true
 minutes = 0.01
-training_steps = 4
+training_steps = 2
 limit_minutes = 10
 
 [learner.evaluation]
@@ -64,7 +61,8 @@ def source(folder: Path) -> Path:
 async def test_an_imported_bank_is_trained_and_evaluated_on_from_a_given_network(
     tmp_path: Path,
     bus: Bus,
-    mesh_run: RunOnBroker,
+    broker: BusSettings,
+    run_name: str,
     lean_proxy: object,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -73,30 +71,30 @@ async def test_an_imported_bank_is_trained_and_evaluated_on_from_a_given_network
     assert await asyncio.to_thread(command.main, ["import", str(source(tmp_path)), "--out", str(bank)]) == 0
     given = checkpoint.save(tmp_path / "given", tiny_model(), tiny_tokenizer(), step=40)
     (tmp_path / "mesh.toml").write_text(TINY.format(bank=bank) + PLAN, encoding="utf-8")
-    monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
+    at = ["--run", run_name, "--bus.url", broker.url]
     flags = ["--config", str(tmp_path / "mesh.toml"), "--directory", str(tmp_path / "runs")]
-    resolved = resolve(LearnerSettings, "learner", [*flags, "--warm-start.checkpoint", str(given)])
-    learner = NodeContext("learner", mesh_run.node)
-
-    async def learns(ctx: NodeContext) -> None:
-        await service._work(ctx, resolved.settings, mesh_run.node)
-
-    async with running(bus), asyncio.timeout(LIMIT):
-        assert await live(learner, learns, Forwarder("learner", learner.id)) == 0
-    summary = json.loads((tmp_path / "runs" / mesh_run.name / "summary.json").read_text())
+    program = [sys.executable, "-m", "node.command.cli"]
+    env = {**os.environ, "PROOFMESH_CACHE": str(tmp_path / "cache")}
+    learner = await spawn_child([*program, "learner", *flags, "--warm-start.checkpoint", str(given), *at], env=env)
+    try:
+        async with running(bus), asyncio.timeout(LIMIT):
+            assert await learner.wait() == 0
+    finally:
+        await kill_group(learner, grace=0)
+    summary = json.loads((tmp_path / "runs" / run_name / "summary.json").read_text())
     assert (summary["test_total"], summary["undecided_before"], summary["undecided_after"]) == (3, 0, 0)
     assert summary["solved_after"] > 0 and summary["records_sound"]
     assert summary["train_steps"] > 0 and summary["transitions"] > 0
     # None of these banks has transitions of a theorem that is held out: there is nothing to measure the network on.
     assert summary["warm_start"] == {"steps": 40, "seconds": 0.0, "cached": False, "valid_loss": None}
     assert summary["costs"]["eval"]["tactics_tried"] > 0 and summary["costs"]["eval"]["seconds_lean"] > 0
-    lines = curves.read_evaluations(tmp_path / "runs" / mesh_run.name / curves.EVALUATIONS)
+    lines = curves.read_evaluations(tmp_path / "runs" / run_name / curves.EVALUATIONS)
     beside = [each for each in lines if each.beside]
     assert [each.label for each in (lines[0], lines[-1])] == ["before", "after"] and len(beside) == len(lines) - 2 > 0
     assert beside[0].label == "step-40" and {each.statements for each in beside} == {2}
     assert (lines[0].solved, lines[-1].solved) == (summary["solved_before"], summary["solved_after"])
     assert summary["costs"]["eval"]["attempts"] == 6 and summary["costs"]["eval-beside"]["attempts"] >= 2
-    with closing(sqlite3.connect(tmp_path / "runs" / mesh_run.name / "proofs.sqlite")) as db:
+    with closing(sqlite3.connect(tmp_path / "runs" / run_name / "proofs.sqlite")) as db:
         attempted = set(db.execute("SELECT split, purpose FROM attempts JOIN theorems USING (theorem_id)"))
         ((noted,),) = db.execute("SELECT value FROM notes WHERE key = 'progress'")
     assert attempted <= {("train", "train"), ("train", "disprove"), ("test", "eval")}

@@ -99,19 +99,13 @@ async def test_batches_derive_from_seed_and_step_and_take_their_share_of_supervi
     assert {base == "supervised" for refs, _ in trainer.batches for base, _ in refs} == {True, False}
 
 
-async def test_a_step_that_was_lost_is_taken_again(run: Run, learning: Learning, trainer: StandInTrainer) -> None:
-    trainer.lose = 2
-    await record(run, 1, 4)
-    await learning.turn(RL)
-    assert trainer.step_number == 3 and len(trainer.batches) == 5
-
-
-async def test_the_last_turn_trains_on_what_is_still_fresh_and_saves(
+async def test_the_last_turn_trains_on_what_is_still_fresh_takes_lost_steps_again_and_saves(
     run: Run, learning: Learning, trainer: StandInTrainer
 ) -> None:
+    trainer.lose = 2
     await record(run, 1, 2)  # too few for a turn of its own
     await learning.last_turn(RL)
-    assert trainer.step_number == 2 and trainer.saved == [2]
+    assert trainer.step_number == 2 and len(trainer.batches) == 4 and trainer.saved == [2]
 
 
 async def test_the_control_takes_supervised_steps_and_pauses_nobody(

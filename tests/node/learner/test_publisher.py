@@ -43,25 +43,16 @@ async def published(publisher: Publisher, trainer: StandInTrainer, versions: int
         await publisher.publish()
 
 
-async def test_a_version_is_stored_recorded_and_announced_once(
+async def test_a_version_is_stored_recorded_and_announced_once_and_goes_in_the_end_unless_it_is_pinned(
     run: Run, bus: Bus, trainer: StandInTrainer, tmp_path: Path
 ) -> None:
+    run.settings.keep_weights = 2
     publisher = Publisher(run, trainer)
     await published(publisher, trainer, 1)
     row = await publisher.publish()  # nothing was trained meanwhile
     assert (row.version, row.step) == (1, 1) and len(await run.store.call(Store.weights)) == 1
     state = await announced(bus)
     assert (state.version, state.digest, state.object_name) == (1, row.digest, row.object_name)
-    await bus.get_object(row.object_name, tmp_path / "fetched", digest=row.digest)
-    assert (tmp_path / "fetched").read_bytes() == bytes([1]) * trainer.weights_bytes
-
-
-async def test_old_versions_go_and_pinned_ones_stay(
-    run: Run, bus: Bus, trainer: StandInTrainer, tmp_path: Path
-) -> None:
-    run.settings.keep_weights = 2
-    publisher = Publisher(run, trainer)
-    await published(publisher, trainer, 1)
     await publisher.pin([1], "phase")
     await published(publisher, trainer, 4)
     rows = {row.version: row for row in await run.store.call(Store.weights)}
@@ -69,6 +60,7 @@ async def test_old_versions_go_and_pinned_ones_stay(
     assert kept == {f"weights-{version:06d}.safetensors" for version in (1, 4, 5)}
     assert [pinned.version for pinned in (await announced(bus)).pinned] == [1]
     await bus.get_object(rows[1].object_name, tmp_path / "pinned", digest=rows[1].digest)
+    assert (tmp_path / "pinned").read_bytes() == bytes([1]) * trainer.weights_bytes
     with pytest.raises(NotThere):
         await bus.get_object(rows[2].object_name, tmp_path / "old", digest=rows[2].digest)
 

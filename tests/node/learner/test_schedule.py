@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from common.protocol.messages import PauseHold
-from node.learner.attempts.dispatcher import wanted_outstanding
 from node.learner.learning.compute_hold import LENGTH, ComputeHold
 from node.learner.learning.gate import Comparison, chance, compare
 from node.learner.learning.phases import (
@@ -37,36 +36,36 @@ def known(worked: float = 0.0, total: float = 1e6, per_step: float = 0.1) -> Tra
     return TrainingTime(worked, total=total, per_step=per_step)
 
 
-def due(transitions: int, waited: float, time: TrainingTime, steps: int = 0) -> int:
-    return steps_due(SETTINGS, 64, steps_owed(SETTINGS, 64, transitions, steps), waited, time, BUDGET)
+FULL = known(worked=100, total=100)
 
 
-def test_training_waits_for_fresh_transitions() -> None:
-    assert due(99, 5, known()) == 0
-    assert due(104, 5, known()) == 13
-    assert due(5000, 5, known()) == 40
-
-
-def test_what_a_full_phase_leaves_is_trained_in_the_next_one() -> None:
-    assert due(400, 5, known(), steps=0) == 40
-    assert due(400, 5, known(), steps=36) == 14
-    assert due(400, 5, known(), steps=50) == 0 and due(400, 1e6, known(), steps=50) == 0
-
-
-def test_training_does_not_wait_for_ever() -> None:
-    assert due(8, 31, known()) == 1
-    assert due(0, 1e6, known()) == 0
-
-
-def test_training_waits_while_its_budget_is_spent() -> None:
-    assert due(500, 5, known(worked=26, total=100)) == 0
-    assert due(500, 5, known(worked=24, total=100)) == 0
-    assert due(500, 5, known(worked=5, total=100)) == 40
+@pytest.mark.parametrize(
+    ("transitions", "waited", "time", "steps", "budget", "expected"),
+    [
+        (99, 5, known(), 0, BUDGET, 0),  # too few are fresh
+        (104, 5, known(), 0, BUDGET, 13),
+        (5000, 5, known(), 0, BUDGET, 40),
+        (400, 5, known(), 36, BUDGET, 14),  # what a full phase leaves is trained in the next one
+        (400, 5, known(), 50, BUDGET, 0),
+        (400, 1e6, known(), 50, BUDGET, 0),
+        (8, 31, known(), 0, BUDGET, 1),  # it does not wait for ever
+        (0, 1e6, known(), 0, BUDGET, 0),
+        (500, 5, known(worked=26, total=100), 0, BUDGET, 0),  # the budget is spent
+        (500, 5, known(worked=24, total=100), 0, BUDGET, 0),
+        (500, 5, known(worked=5, total=100), 0, BUDGET, 40),
+        (5000, 5, TrainingTime(), 0, 1.0, 40),  # there is none
+        (5000, 5, FULL, 0, 1.0, 40),
+    ],
+)
+def test_steps_that_are_due(
+    transitions: int, waited: float, time: TrainingTime, steps: int, budget: float, expected: int
+) -> None:
+    assert steps_due(SETTINGS, 64, steps_owed(SETTINGS, 64, transitions, steps), waited, time, budget) == expected
 
 
 def test_a_training_phase_never_takes_more_than_the_budget() -> None:
     time = known(worked=0.0, total=30.0, per_step=0.3)
-    steps = due(5000, 5, time)
+    steps = steps_due(SETTINGS, 64, 500, 5, time, BUDGET)
     assert 20 <= steps < 40
     time.saw(steps * 0.3, steps * 0.3, steps, paused=False)
     assert 0.2 < time.share <= 0.25 and time.paused_share == 0
@@ -79,34 +78,17 @@ def test_learning_rates_fall_to_a_tenth_when_an_end_is_known() -> None:
     assert rate_factor(0.3, 1.7) == pytest.approx(0.03)
 
 
-def test_attempts_outstanding_follow_the_slots_of_the_mesh() -> None:
-    assert wanted_outstanding(0) == 4
-    assert wanted_outstanding(16) == 24
-
-
-def test_a_hold_counts_up_from_what_the_bucket_says() -> None:
+def test_the_compute_is_ours_only_while_the_broker_has_confirmed_it() -> None:
     hold = ComputeHold()
     hold.seen(None)
     hold.seen(PauseHold(epoch=7, seconds=0.0))
     state = hold.take(now=100.0)
-    assert state == PauseHold(epoch=8, seconds=LENGTH)
-    assert hold.take(now=101.0).epoch == 9
-
-
-def test_the_compute_is_ours_only_while_the_broker_has_confirmed_it() -> None:
-    hold = ComputeHold()
-    state = hold.take(now=100.0)
-    assert not hold.ours(100.0)
+    assert state == PauseHold(epoch=8, seconds=LENGTH) and not hold.ours(100.0)
     hold.confirmed(state)
     assert hold.ours(100.0) and hold.ours(112.0) and not hold.ours(113.5)
     hold.confirmed(hold.renew(110.0))
     assert hold.ours(120.0)
-    assert hold.release() == PauseHold(epoch=1, seconds=0.0) and not hold.ours(110.0)
-
-
-def test_without_a_budget_all_that_is_owed_is_due_at_once() -> None:
-    assert steps_due(SETTINGS, 64, 500, 5, TrainingTime(), 1.0) == 40
-    assert steps_due(SETTINGS, 64, 500, 5, known(worked=100, total=100), 1.0) == 40
+    assert hold.release() == PauseHold(epoch=8, seconds=0.0) and not hold.ours(110.0)
 
 
 def walk(plan: PlanSettings) -> list[str]:
@@ -168,20 +150,15 @@ def test_the_share_done_goes_by_time_or_by_steps() -> None:
     )
 
 
-SLOW_PLAN = PlanSettings(evaluate=True, minutes=7.0, transitions=600, training_steps=400, limit_minutes=25.0)
-
-
-def test_a_slow_machine_learns_beyond_its_minutes_until_it_has_found_and_trained_enough() -> None:
+def test_a_slow_machine_learns_beyond_its_minutes_until_it_has_found_and_trained_enough_or_the_limit_comes() -> None:
+    plan = PlanSettings(evaluate=True, minutes=7.0, transitions=600, training_steps=400, limit_minutes=25.0)
     behind = Progress(phase=RL, worked=700.0, learned=500.0, evaluation=60.0, transitions=300, training_steps=500)
-    assert not finished(behind, SLOW_PLAN)
-    assert share_done(behind, SLOW_PLAN) == pytest.approx(0.5, abs=0.02)
-    assert finished(replace(behind, transitions=600), SLOW_PLAN)
-    assert not finished(replace(behind, transitions=600, training_steps=399), SLOW_PLAN)
-
-
-def test_the_limit_ends_learning_whatever_was_found_and_the_learning_rates_have_fallen_by_then() -> None:
+    assert not finished(behind, plan)
+    assert share_done(behind, plan) == pytest.approx(0.5, abs=0.02)
+    assert finished(replace(behind, transitions=600), plan)
+    assert not finished(replace(behind, transitions=600, training_steps=399), plan)
     late = Progress(phase=RL, worked=1500 - 60 * 1.25 - 20, learned=1200.0, evaluation=60.0, transitions=100)
-    assert finished(late, SLOW_PLAN) and share_done(late, SLOW_PLAN) == pytest.approx(1.0)
+    assert finished(late, plan) and share_done(late, plan) == pytest.approx(1.0), "the learning rates have fallen"
 
 
 KNOWN_REFS = [("known", position) for position in range(100)]

@@ -135,14 +135,18 @@ def test_a_database_of_an_earlier_version_keeps_its_rows_and_takes_new_ones(tmp_
             "INSERT INTO attempts VALUES (?, ?, 't', 'train', 16, NULL, NULL, 0.0)", (number, plan.attempt.attempt_id)
         )
     db.execute("INSERT INTO results VALUES ('run-1', 'prover-a', 'failed', '', 3, 2, 0.5, 1, 1, 9.0)")
+    db.execute("INSERT INTO transitions VALUES (1, 'run-1', '⊢ p', 'rfl', 2)")
     db.execute("INSERT INTO outbox (attempt_id, payload) VALUES ('run-2', ?)", (encode(planned(2).attempt),))
     db.close()
     store = Store(path)
     assert store.audit().sound and store.ids() == ({"run-1", "run-2"}, {"run-2"}, {"run-1"})
     old = store.costs()["train"]
     assert (old["attempts"], old["simulations"], old["seconds"], old["nodes"], old["seconds_lean"]) == (1, 3, 0.5, 0, 0)
-    assert store.record(result(planned(2).attempt, "failed"), FAILED, now=10.0)
+    new = Transition("⊢ q", "rfl", 1)
+    verdict = Verdict(AttemptOutcome.PROVED, proof=VerifiedProof("  rfl", (new,)))
+    assert store.record(result(planned(2).attempt), verdict, now=10.0)
     assert store.costs()["train"]["attempts"] == 2
+    assert store.examples() == [Example(1, Transition("⊢ p", "rfl", 2)), Example(2, new)]
 
 
 class Records(RuleBasedStateMachine):
@@ -247,24 +251,6 @@ def test_a_theorem_in_a_file_is_known_again_after_a_restart(tmp_path: Path) -> N
     assert [again.theorem(name) for name in ("a", "b", "c", "d")] == [in_file, other, alone, None]
     assert again.open_attempt(attempt.attempt_id) == attempt
     assert again._rows("SELECT COUNT(*) FROM contexts") == [(1,)]
-
-
-def test_transitions_of_an_earlier_schema_version_are_kept(tmp_path: Path) -> None:
-    path = tmp_path / "proofs.sqlite"
-    connection = sqlite3.connect(path, isolation_level=None)
-    migrate(connection, "proofs.sqlite", MIGRATIONS[:6])
-    connection.execute("PRAGMA foreign_keys = OFF")
-    connection.execute("INSERT INTO transitions VALUES (1, 'run-0', '⊢ p', 'rfl', 2)")
-    connection.close()
-    store = Store(path)
-    store.add_theorems([row("t")])
-    plan = planned(1)
-    store.dispatch([plan], now=1.0)
-    new = Transition("⊢ q", "rfl", 1)
-    verdict = Verdict(AttemptOutcome.PROVED, proof=VerifiedProof("  rfl", (new,)))
-    assert store.record(result(plan.attempt), verdict, now=2.0)
-    assert store.examples() == [Example(1, Transition("⊢ p", "rfl", 2)), Example(2, new)]
-    store.close()
 
 
 def spoil(path: Path, how: str) -> None:

@@ -20,6 +20,7 @@ from node.llm.openai import OpenAISampler, open_openai
 from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Outcome, Prompt, SamplerError
 from node.llm.servers import (
     LONGEST_REST,
+    Completion,
     Fleet,
     Place,
     Supported,
@@ -145,7 +146,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", ["hang", "drip", "limited"])  # the others: with hundreds of requests, below
 async def test_what_fails_is_asked_again(fault: str) -> None:
     failing = Server(fault=in_turn(["", fault, fault]))
     settings = replace(QUICK, timeout=1.0) if FAULTS[fault] is Outcome.TIMEOUT else QUICK
@@ -200,17 +201,17 @@ async def test_requests_go_to_the_server_with_the_least_to_do_and_a_dead_one_is_
         alive = await stack.enter_async_context(running(Server()))
         dying = await stack.enter_async_context(running(Server(fault=lambda number: "reset" if number >= 20 else "")))
         sampler = await stack.enter_async_context(open_openai(address(alive, dying), QUICK))
-        for begin in range(0, 100, 10):
+        for begin in range(0, 60, 10):
             tasks = [sampler.sample(PROMPT, 2, seed, SHORT) for seed in range(begin, begin + 10)]
             assert [len(samples) for samples in await asyncio.gather(*tasks)] == [2] * 10
         assert not sampler.trouble
-    assert dying.did["answered"] == 20 and alive.did["answered"] == 80
+    assert dying.did["answered"] == 20 and alive.did["answered"] == 40
     failed = sampler.usage.requests[Outcome.UNREACHABLE]
     assert failed == dying.did["reset"] and sampler.usage.requests == {
-        Outcome.ANSWERED: 100,
+        Outcome.ANSWERED: 60,
         Outcome.UNREACHABLE: failed,
     }
-    assert failed < 30  # of 80 that it would have had a part of
+    assert failed < 30  # of 40 that it would have had a part of
 
 
 async def test_a_search_that_ends_takes_its_request_with_it() -> None:
@@ -246,17 +247,17 @@ async def test_hundreds_of_requests_to_servers_that_fail_in_every_way_lose_nothi
             async with at_work:
                 return len(await sampler.sample(CHAT if number % 2 else PROMPT, 3, number, Decoding(max_tokens=1)))
 
-        given = await asyncio.gather(*map(one, range(250)))
+        given = await asyncio.gather(*map(one, range(150)))
         cost = sampler.usage.cost
-    assert given == [3] * 250
+    assert given == [3] * 150
     did = sum((server.did for server in servers), Counter[str]())
     asked = Counter[Outcome]()
     for what, count in did.items():
         asked[FAULTS.get(what, Outcome.ANSWERED)] += count
     assert sampler.usage.requests == asked
-    assert asked[Outcome.ANSWERED] == 252 and set(asked) == {Outcome.ANSWERED, *FAULTS.values()} - {Outcome.TIMEOUT}
+    assert asked[Outcome.ANSWERED] == 152 and set(asked) == {Outcome.ANSWERED, *FAULTS.values()} - {Outcome.TIMEOUT}
     # What a server with another model has sampled is paid for, and not used.
-    assert sampler.usage.samples == 250 * 3 + 2 + did["changed"] == sum(s.samples for s in servers) + did["changed"]
+    assert sampler.usage.samples == 150 * 3 + 2 + did["changed"] == sum(s.samples for s in servers) + did["changed"]
     tokens = (sum(s.tokens_in for s in servers), sum(s.tokens_out for s in servers))
     assert (sampler.usage.tokens_in, sampler.usage.tokens_out) == tokens
     assert cost == pytest.approx((2 * tokens[0] + 10 * tokens[1]) / 1e6)
@@ -343,30 +344,29 @@ def test_tokens_make_up_their_text(tokens: list[str], text: str, pieces: list[st
     assert pieces is None or found == pieces
 
 
-def test_tokens_of_several_samples_are_told_together() -> None:
-    choices = [{"text": text, "finish_reason": "stop"} for text in ("simp", "omega", "rfl")]
-    read = read_completion(body(choices=choices, usage={"prompt_tokens": 7, "completion_tokens": 8}), ())
-    assert [sample.token_count for sample in read.samples] == [3, 3, 2] and (read.tokens_in, read.tokens_out) == (7, 8)
+def test_samples_are_read_as_far_as_servers_tell_of_them() -> None:
+    def read(*choices: dict[str, object], **more: object) -> Completion:
+        return read_completion(body(choices=[{"finish_reason": "stop", **each} for each in choices], **more), ())
 
-
-def test_log_probabilities_that_are_not_all_told_are_none() -> None:
-    for values in ([None, -1.0], [-1.0]):
+    # Tokens of several samples are told together.
+    found = read(
+        {"text": "simp"}, {"text": "omega"}, {"text": "rfl"}, usage={"prompt_tokens": 7, "completion_tokens": 8}
+    )
+    assert [sample.token_count for sample in found.samples] == [3, 3, 2] and (found.tokens_in, found.tokens_out) == (
+        7,
+        8,
+    )
+    # Log-probabilities that are not all told are none.
+    for values, expected in (([None, -1.0], None), ([-1.0], -1.0)):
         logprobs = {"tokens": ["a", "b"], "token_logprobs": values}
-        read = read_completion(body(choices=[{"text": "ab", "finish_reason": "stop", "logprobs": logprobs}]), ())
-        expected = None if None in values else -1.0
-        assert read.samples[0].logprob("ab") == expected
-
-
-def test_a_chat_without_content_is_an_empty_text() -> None:
+        assert read({"text": "ab", "logprobs": logprobs}).samples[0].logprob("ab") == expected
+    # A chat without content is an empty text.
     message = {"role": "assistant", "content": None, "reasoning_content": "hm"}
-    read = read_completion(body(choices=[{"message": message, "finish_reason": "length"}]), ())
-    assert (read.samples[0].text, read.samples[0].cut) == ("", True)
-
-
-def test_aborted_samples_are_none_and_the_others_stay() -> None:
-    choices = [{"text": "simp", "finish_reason": "stop"}, {"text": "si", "finish_reason": "abort"}]
-    read = read_completion(body(choices=choices), ())
-    assert [sample.text for sample in read.samples] == ["simp"] and read.choices == 2
+    found = read({"message": message, "finish_reason": "length"})
+    assert (found.samples[0].text, found.samples[0].cut) == ("", True)
+    # What was aborted is left out.
+    found = read({"text": "simp"}, {"text": "si", "finish_reason": "abort"})
+    assert [sample.text for sample in found.samples] == ["simp"] and found.choices == 2
 
 
 @pytest.mark.parametrize(
@@ -471,21 +471,13 @@ def fails(fleet: Fleet, place: Place, now: float) -> bool:
     return rests
 
 
-def test_the_least_busy_server_is_asked() -> None:
-    fleet = fleet_of("a", "b")
-    first, second, third = (picked(fleet, 0.0) for _ in range(3))
-    assert [first.url, second.url, third.url] == ["a", "b", "a"]
-    fleet.ended(second)
-    assert picked(fleet, 0.0).url == "b"
-
-
-def test_servers_without_anything_to_do_take_turns() -> None:
+def test_the_least_busy_server_is_asked_and_idle_ones_take_turns() -> None:
     fleet = fleet_of("a", "b", "c")
-    turns = []
-    for _ in range(6):
-        turns.append(picked(fleet, 0.0))
-        fleet.ended(turns[-1])
+    turns = [picked(fleet, 0.0) for _ in range(6)]
     assert [place.url for place in turns] == ["a", "b", "c"] * 2
+    for _ in range(2):
+        fleet.ended(turns[1])
+    assert [picked(fleet, 0.0).url for _ in range(2)] == ["b", "b"]
 
 
 def test_a_server_that_failed_last_is_asked_after_those_that_are_well() -> None:
@@ -508,23 +500,16 @@ def test_after_failures_in_a_row_a_server_rests_twice_as_long_each_time() -> Non
     assert rests == [4.0, 8.0, 16.0, 32.0, LONGEST_REST, LONGEST_REST] and fleet.problem == "a is down"
 
 
-def test_one_request_finds_out_whether_a_server_is_well_again() -> None:
+def test_one_request_at_a_time_finds_out_whether_a_server_is_well_again() -> None:
     fleet = fleet_of("a")
     for _ in range(3):
         fails(fleet, picked(fleet, 0.0), 0.0)
+    fleet.ended(picked(fleet, 4.0))  # it is given up, and leaves room for another
     trial = picked(fleet, 4.0)
     assert fleet.pick(4.0) is None
     fleet.succeeded(trial)
     fleet.ended(trial)
     assert [picked(fleet, 4.0).url for _ in range(2)] == ["a", "a"] and fleet.problem == ""
-
-
-def test_a_trial_that_is_given_up_leaves_room_for_another() -> None:
-    fleet = fleet_of("a")
-    for _ in range(3):
-        fails(fleet, picked(fleet, 0.0), 0.0)
-    fleet.ended(picked(fleet, 4.0))
-    assert fleet.pick(4.0) is not None
 
 
 def test_a_server_that_asks_to_wait_is_left_alone_so_long_and_has_not_failed() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from node.model.prompt import (
@@ -13,7 +15,7 @@ from node.model.prompt import (
     tactic_tokens,
     unnamed,
 )
-from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, TEXT
+from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, TEXT, Tokenizer
 from tests.node.model.tiny import role_tokenizer, tiny_tokenizer
 
 HYPOTHESES = [f"h{index} : p ∧ q" for index in range(30)]
@@ -79,16 +81,6 @@ def test_a_statement_is_read_without_its_name(statement: str, without: str) -> N
     assert unnamed(statement) == without
 
 
-def test_a_statement_is_never_shortened() -> None:
-    marks = role_tokenizer()
-    statement = "example (p q : Prop) : p ∧ q"
-    whole = proof_prompt_tokens(marks, statement, 100)
-    assert whole is not None and (whole[0], whole[1], whole[-1]) == (BOS, LEAN, TACTIC)
-    assert marks.decode(whole) == statement
-    assert proof_prompt_tokens(marks, statement, len(whole)) == whole
-    assert proof_prompt_tokens(marks, statement, len(whole) - 1) is None
-
-
 LEMMA = "theorem And.comm {a b : Prop} :\n  a ∧ b ↔ b ∧ a"
 STATEMENT = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 PROOF = "  intro h\n  exact And.comm.mp h\n"
@@ -127,10 +119,19 @@ def test_a_lemma_keeps_its_name(lemma: str, shown: str) -> None:
     assert conjecture_prompt(lemma, STATEMENT, PROOF).startswith(f"<lemma>\n{shown}\n</lemma>\n")
 
 
-def test_a_prompt_is_framed_and_never_cut() -> None:
-    marks, prompt = role_tokenizer(400), conjecture_prompt(LEMMA, STATEMENT, PROOF)
-    tokens = conjecture_prompt_tokens(marks, prompt, 1000)
-    assert tokens is not None and (tokens[0], tokens[1], tokens[-1]) == (BOS, TEXT, TACTIC)
+@pytest.mark.parametrize(
+    ("read", "mark", "prompt"),
+    [
+        (proof_prompt_tokens, LEAN, "example (p q : Prop) : p ∧ q"),
+        (conjecture_prompt_tokens, TEXT, conjecture_prompt(LEMMA, STATEMENT, PROOF)),
+    ],
+)
+def test_statements_and_what_conjectures_are_made_of_are_framed_and_never_cut(
+    read: Callable[[Tokenizer, str, int], list[int] | None], mark: int, prompt: str
+) -> None:
+    marks = role_tokenizer(400)
+    tokens = read(marks, prompt, 1000)
+    assert tokens is not None and (tokens[0], tokens[1], tokens[-1]) == (BOS, mark, TACTIC)
     assert marks.decode(tokens) == prompt
-    assert conjecture_prompt_tokens(marks, prompt, len(tokens)) == tokens
-    assert conjecture_prompt_tokens(marks, prompt, len(tokens) - 1) is None
+    assert read(marks, prompt, len(tokens)) == tokens
+    assert read(marks, prompt, len(tokens) - 1) is None

@@ -51,6 +51,6 @@ def lines(tmp_path_factory):
 def trained(lines, tmp_path_factory):
     """The folder of a training that has ended."""
     out = tmp_path_factory.mktemp("progress") / "run"
-    more = ("--steps", "80", "--batch", "16", "--rate", "0.003", "--held-out", "5")
+    more = ("--steps", "60", "--batch", "16", "--rate", "0.003", "--held-out", "5")
     assert command.main(flags(lines, out, *more)) == 0
     return out

@@ -1,12 +1,10 @@
 """`proofmesh train progress` on tiny data: what it learns, what it refuses, and going on."""
 
 import json
-import math
-import shutil
 from dataclasses import replace
 
 import pytest
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from node.progress import command
@@ -82,7 +80,7 @@ def test_a_trained_model_is_read_as_leandojo_reads_its_own(trained):
 
 def test_a_finished_run_is_not_repeated_and_another_one_is_refused(trained, lines, capsys):
     before = (trained / "model" / "model.safetensors").stat().st_mtime_ns
-    more = ("--steps", "80", "--batch", "16", "--rate", "0.003", "--held-out", "5")
+    more = ("--steps", "60", "--batch", "16", "--rate", "0.003", "--held-out", "5")
     assert command.main(flags(lines, trained, *more)) == 0
     assert (trained / "model" / "model.safetensors").stat().st_mtime_ns == before
     capsys.readouterr()
@@ -143,18 +141,6 @@ def test_a_text_has_room_for_a_state():
     command.ProgressSettings(from_scratch=True, max_tokens=8).check()
     with pytest.raises(ValueError, match="max-tokens 7: must be at least 8"):
         command.ProgressSettings(from_scratch=True, max_tokens=7).check()
-
-
-@pytest.mark.slow
-def test_a_loss_that_is_no_number_ends_the_training(trained, lines, tmp_path, capsys):
-    broken = shutil.copytree(trained / "model", tmp_path / "broken")
-    tensors = load_file(broken / "model.safetensors")
-    tensors["classifier.bias"].fill_(math.nan)
-    save_file(tensors, broken / "model.safetensors", {"format": "pt"})
-    arguments = [str(broken), "--data", str(lines), "--out", str(tmp_path / "out"), "--device", "cpu", "--keep-out"]
-    assert command.main(arguments) == 1
-    assert "the loss of step 1 is not a number; there is no checkpoint yet" in capsys.readouterr().err
-    assert not (tmp_path / "out" / "model").exists()
 
 
 def test_a_trained_model_is_trained_on_and_an_adapter_is_merged(trained, lines, tmp_path):

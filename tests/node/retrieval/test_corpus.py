@@ -57,30 +57,30 @@ def test_a_mask_that_was_given_out_may_be_changed():
     assert CORPUS.accessible(2).any() and CORPUS.everything().all()
 
 
-def test_files_that_import_each_other_end():
-    corpus = corpus_of([file_row("A.lean", ("B.lean",), (1, "a")), file_row("B.lean", ("A.lean",), (1, "b"))], "x")
-    assert names(corpus, corpus.imported([0])) == {"a", "b"}
+INIT = [
+    file_row("Init/Prelude.lean", (), (1, "p")),
+    file_row("Init.lean", ("Init/Prelude.lean",), (1, "i")),
+    file_row("Mine.lean", (), (1, "m")),
+]
 
 
-def test_every_file_imports_init_but_those_that_init_needs():
-    corpus = corpus_of(
-        [
-            file_row("Init/Prelude.lean", (), (1, "p")),
-            file_row("Init.lean", ("Init/Prelude.lean",), (1, "i")),
-            file_row("Mine.lean", (), (1, "m")),
-        ],
-        "x",
-    )
-    assert names(corpus, corpus.accessible(2, (1, 1))) == {"p", "i"}
-    assert names(corpus, corpus.accessible(0, (1, 1))) == set()
-
-
-def test_imports_by_module_find_files_in_other_folders():
-    corpus = corpus_of(
-        [file_row(".lake/packages/lib/Lib/A.lean", (), (1, "a")), file_row("Main.lean", ("Lib/A.lean",), (1, "m"))], "x"
-    )
-    assert names(corpus, corpus.accessible(corpus.file("Main"), (1, 1))) == {"a"}
-    assert corpus.file("Lib.A") == 0
+@pytest.mark.parametrize(
+    ("files", "module", "found"),
+    [
+        ([file_row("A.lean", ("B.lean",), (1, "a")), file_row("B.lean", ("A.lean",), (1, "b"))], "B", {"a"}),
+        (INIT, "Mine", {"p", "i"}),
+        (INIT, "Init.Prelude", set()),
+        (
+            [file_row(".lake/packages/lib/Lib/A.lean", (), (1, "a")), file_row("Main.lean", ("Lib/A.lean",), (1, "m"))],
+            "Main",
+            {"a"},
+        ),
+    ],
+    ids=["imports in a circle", "Init", "what Init needs", "a file in another folder"],
+)
+def test_imports_are_followed(files, module, found):
+    corpus = corpus_of(files, "x")
+    assert names(corpus, corpus.accessible(corpus.file(module), (1, 1))) == found
 
 
 def test_what_is_no_corpus_is_told_in_one_line(tmp_path):

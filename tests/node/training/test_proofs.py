@@ -34,7 +34,7 @@ from tests.node.training.writer import SWAP, write_rows
 PROOF = "intro h\nconstructor\n· exact h.2\n· exact h.1"
 
 
-def test_the_statement_is_given_and_the_proof_is_predicted() -> None:
+def test_the_statement_is_given_and_the_whole_proof_is_predicted() -> None:
     marks = role_tokenizer(400)
     document = proof_document(marks, Proof(theorem(SWAP), PROOF), 200)
     assert document is not None and document.remaining_steps is None
@@ -46,15 +46,9 @@ def test_the_statement_is_given_and_the_proof_is_predicted() -> None:
     assert batch.targets.tolist() == list(answer) and batch.value_at.numel() == 0
     plain = proof_document(marks, Proof(theorem(SWAP), PROOF), 200, canonical=False)
     assert plain is not None and marks.decode(plain.tokens[plain.prompt :]) == PROOF
-
-
-def test_a_proof_that_does_not_fit_is_left_out_and_never_cut() -> None:
-    marks = role_tokenizer(400)
-    proof = Proof(theorem(SWAP), PROOF)
-    whole = proof_document(marks, proof, 200)
-    assert whole is not None
-    assert proof_document(marks, proof, len(whole.tokens)) == whole
-    assert proof_document(marks, proof, len(whole.tokens) - 1) is None
+    # One that does not fit is left out, and never cut.
+    assert proof_document(marks, Proof(theorem(SWAP), PROOF), len(document.tokens)) == document
+    assert proof_document(marks, Proof(theorem(SWAP), PROOF), len(document.tokens) - 1) is None
 
 
 @pytest.mark.parametrize(

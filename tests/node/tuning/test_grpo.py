@@ -116,7 +116,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(tiny, data, tmp_path, mo
 @pytest.mark.lean
 def test_lean_pays_steps_and_an_adapter_is_saved_alone(tiny, data, tmp_path, monkeypatch):
     lora = LoraSettings(on=True, rank=2, alpha=4)
-    held_out = EvaluationSettings("pocket:test", statements=2, samples=2)
+    held_out = EvaluationSettings("pocket:test", statements=1, samples=2)
     found = run(settings(tiny, data, tmp_path / "out", reward="lean", lora=lora, beta=0.1, evaluation=held_out))
     folder = tmp_path / "out" / "model"
     assert found["use"] == f"hf:{tiny}+{folder}" and not (folder / "model.safetensors").exists()

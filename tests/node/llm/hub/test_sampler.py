@@ -52,7 +52,7 @@ async def drawn_beside_others(sampler: HubSampler) -> Sequence[Sample]:
             number,
             Decoding((1.0, 0.5, 0.0)[number % 3], (1.0, 0.9)[number % 2], 3 + 2 * number, ("a",) * (number % 2)),
         )
-        for number in range(10)
+        for number in range(6)
     ]
     found, *_ = await asyncio.gather(sampler.sample(PROMPT, 4, 7, SHORT), *others)
     return found
