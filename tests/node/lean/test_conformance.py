@@ -193,7 +193,7 @@ async def compare(backend: Backend, reference: Backend, *, seed: int, states: in
 async def test_a_proof_that_the_kernel_never_ends_with_times_out_alone(backend):
     theorem = Theorem("t", "(p : Prop) (h : p)", "True")
     ends_late = "iterate 60 (have h := And.intro h h)"  # the term doubles sixty times
-    assert await kinds(backend, theorem, "trivial", ends_late, timeout=2) == [PROVED, TIMEOUT]
+    assert await kinds(backend, theorem, "trivial", ends_late, timeout=1) == [PROVED, TIMEOUT]
 
 
 @pytest.mark.slow
@@ -206,7 +206,7 @@ async def test_a_tactic_that_eats_memory_is_ended_and_its_neighbours_are_not(nam
 
 async def test_a_candidate_that_does_not_parse_is_an_error_though_half_of_it_runs_for_ever(backend):
     half = f"{FOR_EVER}\nexat 42"
-    reply = await run(backend, TRUE, (), half, "trivial", timeout=1)
+    reply = await run(backend, TRUE, (), half, "trivial", timeout=0.5)
     assert [outcome.kind for outcome in reply.outcomes] == [ERROR, PROVED]
     assert "unknown tactic" in reply.outcomes[0].message or "expected" in reply.outcomes[0].message
 
@@ -215,7 +215,7 @@ async def test_neither_a_loop_nor_the_kill_of_a_process_costs_the_neighbours_the
     backend = own_backend
     assert await kinds(backend, TRUE, "trivial") == [PROVED]
     before = cpu_of_children()
-    asked = asyncio.create_task(run(backend, TRUE, (), "trivial", FOR_EVER, "skip", "exact 1", timeout=2))
+    asked = asyncio.create_task(run(backend, TRUE, (), "trivial", FOR_EVER, "skip", "exact 1", timeout=1))
     while True:
         if asked.done() or kill_one_that_works(before):
             break

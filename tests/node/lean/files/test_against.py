@@ -28,7 +28,7 @@ from node.lean.check.files.sources import SourceFile, from_text, in_order
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.files.verified import file_verifier
+from tests.node.lean.files.verified import Verifying, file_verifier, own_verifying
 from tests.node.lean.olean.forging import compile_text
 
 pytestmark = pytest.mark.lean
@@ -160,53 +160,43 @@ async def test_plain_lean_lets_every_cheat_pass(tmp_path):
         shutil.rmtree(tmp_path / str(number))
 
 
-async def with_library(folder: Path, **modules: str) -> LeanToolchain:
-    """Pocket Lean with more modules in its library, by name and text."""
-    folder.mkdir()
-    for name, text in modules.items():
-        await compile_text(text, folder, name)
-    pocket = LeanToolchain.pocket()
-    return replace(pocket, environment=pocket.with_modules([folder]))
-
-
-async def compared(toolchain: LeanToolchain, reference: str, *submissions: dict[str, str]) -> list[str]:
+async def compared(verifying: Verifying, reference: str, *submissions: dict[str, str]) -> list[str]:
     """Why each submission, texts by module, does not prove a reference; empty if it does."""
-    handed_in = [
-        Submission("", "", [from_text(text, name, name) for name, text in files.items()]) for files in submissions
-    ]
-    async with file_verifier(toolchain) as verifier:
-        return [reason for *_, reason in await outcomes(Reference("", [from_text(reference)], handed_in), verifier)]
+    handed_in = [[from_text(text, name, name) for name, text in files.items()] for files in submissions]
+    return ["".join(reasons) for reasons in await verifying.compared(handed_in, [from_text(reference)])]
 
 
-async def test_a_name_that_two_modules_of_a_library_declare_is_not_the_same(tmp_path):
-    toolchain = await with_library(tmp_path / "library", A="def limit : Nat := 6\n", B="def limit : Nat := 5\n")
-    of_b, of_a = "import B\ntheorem t : limit = 5 := rfl\n", "import A\ntheorem t : limit = 6 := rfl\n"
-    other, honest = await compared(
-        toolchain, "import A\ntheorem t : limit = 6 := sorry\n", {"Main": of_b}, {"Main": of_a}
-    )
-    assert "cannot be loaded together" in other and not honest
+async def test_modules_of_a_library_are_neither_mixed_up_nor_replaced(tmp_path):
+    library = {"A": "def limit : Nat := 6\n", "B": "def limit : Nat := 5\n", "Planted": "axiom magic : 1 = 2\n"}
+    for name, text in library.items():
+        await compile_text(text, tmp_path, name)
+    pocket = LeanToolchain.pocket()
+    async with own_verifying(replace(pocket, environment=pocket.with_modules([tmp_path]))) as verifying:
+        # 1. A name that two of them declare is not the same.
+        of_b, of_a = "import B\ntheorem t : limit = 5 := rfl\n", "import A\ntheorem t : limit = 6 := rfl\n"
+        other, honest = await compared(
+            verifying, "import A\ntheorem t : limit = 6 := sorry\n", {"Main": of_b}, {"Main": of_a}
+        )
+        assert "cannot be loaded together" in other and not honest
+        # 2. A planted module is not judged by the file of its name.
+        main = "import Planted\ntheorem t : 1 = 2 := magic\n"
+        looks_honest = {"Main": main, "Planted": "def unused := 1\ntheorem magic : 1 = 1 := rfl\n"}
+        (told,) = await compared(verifying, "theorem t : 1 = 2 := sorry\n", looks_honest)
+        assert "rename the file" in told
 
 
-async def test_a_planted_module_is_not_judged_by_the_file_of_its_name(tmp_path):
-    toolchain = await with_library(tmp_path / "library", Planted="axiom magic : 1 = 2\n")
-    main = "import Planted\ntheorem t : 1 = 2 := magic\n"
-    looks_honest = {"Main": main, "Planted": "def unused := 1\ntheorem magic : 1 = 1 := rfl\n"}
-    (told,) = await compared(toolchain, "theorem t : 1 = 2 := sorry\n", looks_honest)
-    assert "rename the file" in told
-
-
-async def test_a_reference_that_states_nothing_or_has_an_error_proves_nothing():
+async def test_a_reference_that_states_nothing_or_has_an_error_proves_nothing(verifying):
     submission = {"Main": "theorem t : 1 = 1 := rfl\n"}
     hidden = "theorem t : 1 = 1 := sorry\nnamespace A\ntheorem t : 1 = Nowhere.limit := sorry\nend A\n"
     for reference, told in (("def one := 1\n", "states no theorem"), (hidden, "has an error in line 3")):
-        assert told in (await compared(LeanToolchain.pocket(), reference, submission))[0]
+        assert told in (await compared(verifying, reference, submission))[0]
 
 
-async def test_a_file_may_have_another_name_and_private_names_but_no_other_definition_and_no_error():
+async def test_a_file_may_have_another_name_and_private_names_but_no_other_definition_and_no_error(verifying):
     reference = "private def limit : Nat := 5\ntheorem t : limit = 2 + 3 := sorry\n"
     proved = reference.replace("sorry", "rfl")
     texts = (proved, proved.replace("Nat := 5", "Nat := 4 + 1"), proved.replace("2 + 3", "Nowhere.limit"))
-    right, changed, refused = await compared(LeanToolchain.pocket(), reference, *({"Other": text} for text in texts))
+    right, changed, refused = await compared(verifying, reference, *({"Other": text} for text in texts))
     assert not right and "definition of limit differs" in changed and "Nowhere.limit" in refused
 
 

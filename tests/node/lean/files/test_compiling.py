@@ -8,7 +8,7 @@ import pytest
 from node.lean.check.files.report import DeclarationVerdict, FileReport
 from node.lean.check.files.sources import collect
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.files.verified import file_verifier, of_each, together
+from tests.node.lean.files.verified import Verifying, own_verifying
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(600)]
 
@@ -25,7 +25,7 @@ def accepted(report: FileReport) -> list[str]:
     return [name for name, verdict in named(report).items() if verdict.accepted]
 
 
-async def test_commands_that_fail_are_told_each_and_the_others_stand() -> None:
+async def test_commands_that_fail_are_told_each_and_the_others_stand(verifying: Verifying) -> None:
     text = (
         "theorem a : True := trivial\n"
         "theorem b : True := by\n  have : 1 = := rfl\n  trivial\n"  # it breaks off
@@ -40,7 +40,7 @@ async def test_commands_that_fail_are_told_each_and_the_others_stand() -> None:
         "#guard_msgs (drop all) in example : 1 = 2 := sorry\n"
         "open Nowhere\ntheorem k : True := trivial\n"  # line 31: it may change what others mean
     )
-    found = named(*await of_each(text))
+    found = named(*await verifying.of_each(text))
     reasons = {
         "b:2": "unexpected token ':='",
         "example:6": "unexpected token 'theorem'",
@@ -63,10 +63,10 @@ async def test_commands_that_fail_are_told_each_and_the_others_stand() -> None:
         assert reason in found[name].reason, (name, found[name])
 
 
-async def test_text_above_the_first_command_is_told_and_what_follows_is_judged_by_itself() -> None:
+async def test_text_above_the_first_command_is_told_and_what_follows_is_judged_by_itself(verifying: Verifying) -> None:
     texts = ("lemma z : 1 = 1 := rfl\n", "-- ∀\nlemma z : 1 = 1 := rfl\nlemma y : 1 = 1 := rfl\n")
     rest = "theorem a : 1 = 2 := rfl\ntheorem b : True := trivial\n"
-    for report in await of_each(*(above + rest for above in texts)):
+    for report in await verifying.of_each(*(above + rest for above in texts)):
         unread, a, b = report.declarations
         assert unread.name.startswith("lemma z") and unread.reason == "unexpected identifier; expected command"
         assert "Not a definitional equality" in a.reason and b.accepted
@@ -82,7 +82,8 @@ async def test_endless_commands_are_left_out_and_their_neighbours_are_not() -> N
         'syntax "spin!" : term\nmacro_rules | `(spin!) => `(spin! + 1)\n'
         "theorem m : spin! = 1 := rfl\ntheorem b : True := trivial\n"
     )
-    report, blamed = await of_each(text, macro, seconds=2)
+    async with own_verifying(seconds=2) as verifying:
+        report, blamed = await verifying.of_each(text, macro)
     assert accepted(report) == ["a:1", "b:4"]
     assert "it exceeded a limit: not done after" in named(report)["endless:2"].reason
     assert "imports" not in named(report)["endless:2"].reason
@@ -95,8 +96,8 @@ async def test_a_time_limit_is_for_the_text_and_slow_imports_are_added_to_it() -
     pocket = LeanToolchain.pocket()
     late = 'case "$*" in *module.olean*) sleep 2.2;; esac; exec "$@"'  # a library on a slow disk
     slow = replace(pocket, command=("sh", "-c", late, "sh", *pocket.command))
-    async with file_verifier(slow, seconds=2) as verifier:
-        report = await verifier.verify_text("import Init\ntheorem a : 1 = 1 := rfl\n")
+    async with own_verifying(slow, seconds=2) as verifying:
+        (report,) = await verifying.of_each("import Init\ntheorem a : 1 = 1 := rfl\n")
     assert accepted(report) == ["a:2"]
 
 
@@ -118,12 +119,13 @@ async def test_a_command_that_uses_too_much_is_left_out_and_the_rest_stands(
     hungry: str, memory_mb: int, told: str
 ) -> None:
     text = f"theorem a : True := trivial\n{hungry}theorem b : 1 + 1 = 2 := rfl\n"
-    (report,) = await of_each(text, memory_mb=memory_mb)
+    async with own_verifying(memory_mb=memory_mb) as verifying:
+        (report,) = await verifying.of_each(text)
     assert {each.name for each in report.declarations if each.accepted} >= {"a", "b"}
     assert [told in each.reason for each in report.declarations if each.reason] == [True]
 
 
-async def test_a_missing_import_and_a_circle_stop_their_own_files(tmp_path: Path) -> None:
+async def test_a_missing_import_and_a_circle_stop_their_own_files(tmp_path: Path, verifying: Verifying) -> None:
     theorem = "theorem t : True := trivial\n"
     for name, text in (
         ("A", "import B\n"),
@@ -134,12 +136,13 @@ async def test_a_missing_import_and_a_circle_stop_their_own_files(tmp_path: Path
     ):
         (tmp_path / f"{name}.lean").write_text(text + ("" if name == "E" else theorem))
     (group,) = collect([tmp_path])
-    problems = {Path(each.file).stem: each.problem for each in await together(sources=group)}
+    problems = {Path(each.file).stem: each.problem for each in await verifying.together(sources=group)}
     assert [name for name, problem in problems.items() if not problem] == ["C", "E"]
     assert "circular imports" in problems["A"] + problems["B"]
     assert "unknown module prefix 'Missing'" in problems["D"]
 
 
 async def test_a_file_whose_imports_alone_take_too_long_says_so() -> None:
-    (report,) = await of_each("import Pocket.Logic\ntheorem a : True := trivial\n", seconds=0.02)
+    async with own_verifying(seconds=0.02) as verifying:
+        (report,) = await verifying.of_each("import Pocket.Logic\ntheorem a : True := trivial\n")
     assert "its imports alone take longer than the time limit: allow more seconds" in str(report)

@@ -13,7 +13,7 @@ import pytest
 from node.lean.check.files.report import FileReport
 from node.lean.check.files.sources import BOM, collect
 from tests.hostile import harmless
-from tests.node.lean.files.verified import of_each
+from tests.node.lean.files.verified import Verifying
 
 TRUE = "theorem t : True := trivial\n"
 
@@ -86,8 +86,8 @@ def rows(report: FileReport) -> list[tuple[str, int, str]]:
 
 
 @pytest.mark.lean
-async def test_a_comment_that_is_never_closed_is_named_and_not_the_theorem_before_it() -> None:
-    behind, inside = await of_each(
+async def test_a_comment_that_is_never_closed_is_named_and_not_the_theorem_before_it(verifying: Verifying) -> None:
+    behind, inside = await verifying.of_each(
         TRUE + "\n/- to do /- inner -/\ntheorem u : True := trivial\n",
         "theorem t : True := by\n  /- why\n  trivial\n",
     )
@@ -99,8 +99,8 @@ async def test_a_comment_that_is_never_closed_is_named_and_not_the_theorem_befor
 
 
 @pytest.mark.lean
-async def test_theorems_behind_exit_are_not_judged() -> None:
-    behind, comment = await of_each(
+async def test_theorems_behind_exit_are_not_judged(verifying: Verifying) -> None:
+    behind, comment = await verifying.of_each(
         TRUE + "#exit\n\nnamespace A\n/-- Doc. -/\ntheorem u : True := trivial\nexample : 1 = 2 := rfl\nend A\n",
         TRUE + "-- #exit\ntheorem u : True := trivial\n",
     )
@@ -110,18 +110,20 @@ async def test_theorems_behind_exit_are_not_judged() -> None:
 
 
 @pytest.mark.lean
-async def test_a_character_that_lean_does_not_know_is_shown_and_the_theorem_before_it_is_judged() -> None:
-    (code,) = await of_each(TRUE + "\0theorem u : True := trivial\n-- \0\n")
+async def test_a_character_that_lean_does_not_know_is_shown_and_the_theorem_before_it_is_judged(
+    verifying: Verifying,
+) -> None:
+    (code,) = await verifying.of_each(TRUE + "\0theorem u : True := trivial\n-- \0\n")
     assert [each.name for each in code.declarations if each.accepted] == ["t", "u"]
     assert r"expected token: here is the character \x00" in [each.reason for each in code.declarations]
 
 
 @pytest.mark.lean
-async def test_examples_are_called_examples_in_every_reason() -> None:
+async def test_examples_are_called_examples_in_every_reason(verifying: Verifying) -> None:
     text = (
         "inductive T | a | b\nexample : (match T.a with | .a => 1 | .b => 2) = 1 := rfl\nexample : 1 = 1 := by sorry\n"
     )
-    (report,) = await of_each(text)
+    (report,) = await verifying.of_each(text)
     assert [each.name for each in report.declarations] == ["example", "example"]
     said = "".join(f"{each.name}{each.reason}{each.depends}{each.axioms}" for each in report.declarations)
     assert "ℯ" not in said

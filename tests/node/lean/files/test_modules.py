@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from node.lean.check.second.calling import SecondKernel
 from node.lean.olean.module import PARTS, part
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.files.verified import file_verifier, modules, reasons, together, verdicts
+from tests.node.lean.files.verified import Verifying, file_verifier, modules, own_verifying, reasons, verdicts
 from tests.node.lean.olean.forging import compile_text
 from tests.node.lean.olean.judges import File, Forge, accepted, in_batch, judged, last_part
 from tests.node.lean.olean.mutations import HONEST, TRUE, faults, mutate
@@ -49,7 +48,7 @@ public theorem uses (n : Nat) : ∃ k, k = n + 3 := ⟨mine n, mine_eq n⟩
 """
 
 
-async def test_ordinary_modules_and_files_that_import_them_are_accepted() -> None:
+async def test_ordinary_modules_and_files_that_import_them_are_accepted(verifying: Verifying) -> None:
     # Without `import all`, a module does not see private names or hidden bodies; other files see both.
     imports = "module\npublic import A\npublic theorem b : next 1 = 2 := rfl\ntheorem c : 1 < hidden 1 := hidden_lt 1\n"
     all_of_it = (
@@ -57,7 +56,7 @@ async def test_ordinary_modules_and_files_that_import_them_are_accepted() -> Non
     )
     plain = "import A\nimport B\ntheorem f : hidden 1 = 3 := rfl\ntheorem g : next 1 = 2 := b\n"
     unseen = "module\nimport A\ntheorem h : hidden 1 = 3 := rfl\ntheorem i (n : Nat) : mine n = n + 3 := mine_eq n\n"
-    found = reasons(await together(ORDINARY, imports, all_of_it, plain, unseen))
+    found = reasons(await verifying.together(ORDINARY, imports, all_of_it, plain, unseen))
     assert "definitional" in found.pop("h") and "mine" in found.pop("i")
     assert {"next_lt", "mine_eq", "hidden_lt", "closed", "example", "not_public", "uses"} <= found.keys()
     assert {*"bcdefg"} <= found.keys()
@@ -107,8 +106,8 @@ BY_SORRY = {"bad_theorem", "bad_instance", "bad_body", "bad_macro"}
 BY_AXIOM_BELOW = {"bad_axiom", "bad_import", "bad_private", "bad_above"}
 
 
-async def test_what_a_module_hides_is_found_and_its_honest_twin_accepted() -> None:
-    found = reasons(await together(*HIDING))
+async def test_what_a_module_hides_is_found_and_its_honest_twin_accepted(verifying: Verifying) -> None:
+    found = reasons(await verifying.together(*HIDING))
     assert {name for name in found if name.startswith("bad")} == BY_SORRY | BY_AXIOM_BELOW
     assert all("sorry" in found[name] for name in BY_SORRY) and all("axiom" in found[name] for name in BY_AXIOM_BELOW)
     good = {name: reason for name, reason in found.items() if name.startswith("good")}
@@ -122,9 +121,9 @@ REDEFINED = (
 )
 
 
-async def test_a_statement_with_a_private_redefinition_tells_what_it_depends_on() -> None:
+async def test_a_statement_with_a_private_redefinition_tells_what_it_depends_on(verifying: Verifying) -> None:
     texts = [f"module\n{text}theorem t : 3 = two := rfl\ntheorem u : 3 = 3 := rfl\n" for text in REDEFINED]
-    for told in await together(*texts):
+    for told in await verifying.together(*texts):
         depends = {name: [item.line for item in each.depends] for name, each in verdicts([told]).items()}
         assert depends["t"] and not depends["u"], told.declarations
 
@@ -149,26 +148,19 @@ SUBMISSIONS = {
 }
 
 
-async def compared(submissions: Sequence[Sequence[str]], reference: Sequence[str]) -> list[list[str]]:
-    """Why the theorems of a reference are not proved, for each submission. Files are called A, B, ..."""
-    async with (
-        file_verifier() as verifier,
-        aclosing(verifier.compare_many([*map(modules, submissions)], modules(reference))) as found,
-    ):
-        return [[each.reason for each in told] async for _, told, _ in found]
-
-
-async def test_a_submission_is_compared_with_its_reference_also_where_a_module_hides_a_body() -> None:
-    found = await compared([[text] for text, _ in SUBMISSIONS.values()], [REFERENCE])
+async def test_a_submission_is_compared_with_its_reference_also_where_a_module_hides_a_body(
+    verifying: Verifying,
+) -> None:
+    found = await verifying.compared([modules([text]) for text, _ in SUBMISSIONS.values()], modules([REFERENCE]))
     for (name, (_, honest)), reasons_ in zip(SUBMISSIONS.items(), found, strict=True):
         assert len(reasons_) == 1 and (reasons_ == [""]) is honest, (name, reasons_)
 
 
-async def test_a_private_type_does_not_stand_for_a_public_one_of_the_same_form() -> None:
+async def test_a_private_type_does_not_stand_for_a_public_one_of_the_same_form(verifying: Verifying) -> None:
     # If it did, one type could stand for two: `A.T = B.T` would be `T = T`.
     private = "module\ninductive T where | a\ntheorem s : T = T := rfl\n"
     public = private.replace("inductive", "public inductive").replace("theorem", "public theorem")
-    (same,), (reason,) = await compared([[private], [public]], [private])
+    (same,), (reason,) = await verifying.compared([modules([private]), modules([public])], modules([private]))
     assert same == "" and "stands where the reference has" in reason
 
 
@@ -306,7 +298,9 @@ def over(folder: Path) -> LeanToolchain:
 
 
 async def test_axioms_that_a_built_module_hides_are_found(built: Path) -> None:
-    for report in await together(USING, "module\n" + USING, toolchain=over(built.parent)):
+    async with own_verifying(over(built.parent)) as verifying:
+        reports = await verifying.together(USING, "module\n" + USING)
+    for report in reports:
         found = verdicts([report])
         assert found["a"].accepted and found["b"].accepted
         assert "_private.Built.0.wrong" in found["bad"].reason
@@ -330,10 +324,13 @@ async def test_a_built_module_without_one_of_its_parts_is_told(suffix: str, buil
     for file in built.parent.glob("Built.olean*"):
         shutil.copy(file, tmp_path)
     part(tmp_path / built.name, suffix).unlink()
-    (report,) = await together(USING, toolchain=over(tmp_path))
+    async with own_verifying(over(tmp_path)) as verifying:
+        (report,) = await verifying.together(USING)
     assert f"Built.olean{suffix}" in report.problem and "lake build" in report.problem
 
 
-async def test_a_module_that_imports_a_file_that_is_none_says_what_to_do() -> None:
-    (_, importing) = await together("theorem a : 1 = 1 := rfl\n", "module\nimport A\ntheorem b : 1 = 1 := a\n")
+async def test_a_module_that_imports_a_file_that_is_none_says_what_to_do(verifying: Verifying) -> None:
+    (_, importing) = await verifying.together(
+        "theorem a : 1 = 1 := rfl\n", "module\nimport A\ntheorem b : 1 = 1 := a\n"
+    )
     assert "non-`module`" in importing.problem and "remove `module`" in importing.problem

@@ -10,7 +10,7 @@ from node.command import trace
 from node.lean.check.files.sources import collect
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.commands import Called
-from tests.node.lean.files.verified import of_each, together, verdicts
+from tests.node.lean.files.verified import Verifying, own_verifying, verdicts
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(600)]
 
@@ -34,7 +34,8 @@ async def test_every_theorem_of_the_ordinary_files_is_accepted(files: Sequence[P
     if start:  # in this one, a public statement unfolds what is private
         files = [each for each in files if each.stem != "Sections"]
     sources = [replace(each, text=start + each.text) for group in collect(files) for each in group]
-    reports = await together(sources=sources, toolchain=await LeanToolchain.pocket().confined())
+    async with own_verifying(await LeanToolchain.pocket().confined()) as verifying:
+        reports = await verifying.together(sources=sources)
     found = [(report.file, each.line, each.reason) for report in reports for each in report.declarations]
     assert not [each for each in found if each[2]] and not any(report.problem for report in reports)
     assert len(reports) == len(files) and len(found) >= 9 * len(files)
@@ -47,8 +48,10 @@ def test_every_ordinary_file_is_traced_whole(called: Called, tmp_path: Path) -> 
     assert "(0 that Lean does not accept)" in answer.out
 
 
-async def test_verdicts_name_the_definitions_and_all_syntax_that_a_statement_needs_and_the_axioms_it_rests_on() -> None:
-    (report,) = await of_each(
+async def test_verdicts_name_the_definitions_and_all_syntax_that_a_statement_needs_and_the_axioms_it_rests_on(
+    verifying: Verifying,
+) -> None:
+    (report,) = await verifying.of_each(
         "def double (n : Nat) : Nat := n + n\n"
         "def unused (n : Nat) : Nat := n theorem before : 1 = 1 := rfl\n"
         'notation "twice" n => double n\n'

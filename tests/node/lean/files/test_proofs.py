@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from contextlib import asynccontextmanager
 
 import psutil
 import pytest
@@ -13,13 +14,23 @@ from node.lean.check.files.proofs import ProofVerifier, declares, others_assumed
 from node.lean.check.verify.checks import VerificationFailed
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.background import Elsewhere
 
 
-@pytest.fixture
-async def verifier():
+@asynccontextmanager
+async def proof_verifier():
     verifier = ProofVerifier(LeanProcessSettings(verifications=1), LeanToolchain.pocket())
-    yield verifier
-    await verifier.stop()
+    try:
+        yield verifier
+    finally:
+        await verifier.stop()
+
+
+@pytest.fixture(scope="module")
+def verifier(background):
+    """One for all tests, so that its processes are started once."""
+    with background.opened(proof_verifier()) as verifier:
+        yield Elsewhere(background, verifier)
 
 
 @pytest.mark.parametrize(
@@ -80,30 +91,36 @@ async def test_proofs_in_a_module_and_behind_its_header_are_verified_with_all_th
     assert not refused.accepted and "wrong" in refused.reason
 
 
-@pytest.mark.lean
-async def test_many_proofs_behind_such_a_header_wait_without_processes_and_further_ones_get_busy(verifier, monkeypatch):
-    monkeypatch.setattr(proofs, "WAITING", 1)
-    at_once = 0
+def judges() -> set[int]:
+    """The children that read compiled files."""
+    found = set()
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+            if "node.lean.check.files.judge" in child.cmdline():
+                found.add(child.pid)
+    return found
 
-    async def count():
-        nonlocal at_once
+
+@pytest.mark.lean
+async def test_many_proofs_behind_such_a_header_wait_without_processes_and_further_ones_get_busy(monkeypatch):
+    monkeypatch.setattr(proofs, "WAITING", 1)
+    of_other_tests, seen = judges(), []
+
+    async def look():
         while True:
-            judges = 0
-            for child in psutil.Process().children(recursive=True):
-                with contextlib.suppress(psutil.Error):  # it has ended meanwhile
-                    judges += "node.lean.check.files.judge" in child.cmdline()
-            at_once = max(at_once, judges)
+            seen.append(len(judges() - of_other_tests))
             await asyncio.sleep(0.05)
 
     theorem = Theorem("t", "", "twice 1 = 2", "def twice (n : Nat) : Nat := n + n")
     request = LeanVerifyRequest(theorem=theorem, script="  rfl")
-    counting = asyncio.create_task(count())
-    replies = await asyncio.gather(*(verifier.answer(request) for _ in range(30)))
-    counting.cancel()
-    accepted = [reply for reply in replies if isinstance(reply, LeanVerifyReply) and reply.accepted]
-    assert len(accepted) == 2 and sum(isinstance(reply, Busy) for reply in replies) == 28
-    assert at_once == 1
-    assert isinstance(await verifier.answer(request), LeanVerifyReply)  # there is room again
+    async with proof_verifier() as verifier:
+        looking = asyncio.create_task(look())
+        replies = await asyncio.gather(*(verifier.answer(request) for _ in range(30)))
+        looking.cancel()
+        accepted = [reply for reply in replies if isinstance(reply, LeanVerifyReply) and reply.accepted]
+        assert len(accepted) == 2 and sum(isinstance(reply, Busy) for reply in replies) == 28
+        assert max(seen) == 1
+        assert isinstance(await verifier.answer(request), LeanVerifyReply)  # there is room again
 
 
 @pytest.mark.lean

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from common.lean import NO_CONTEXT, Place, Theorem
 from node.lean.check.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files
-from tests.node.lean.files.verified import reasons, together
+from tests.node.lean.files.verified import Verifying, reasons
 
 
 def files_of(proofs: Sequence[tuple[Theorem, str]], header: str = "") -> ProofsFiles:
@@ -80,9 +80,9 @@ DIFFICULT = [
 
 
 @pytest.mark.lean
-async def test_lean_accepts_the_proofs_of_difficult_statements():
+async def test_lean_accepts_the_proofs_of_difficult_statements(verifying: Verifying):
     proofs = files_of(DIFFICULT)
-    reports = await together(*proofs.texts)
+    reports = await verifying.together(*proofs.texts)
     found = reasons(reports)
     assert set(found.values()) == {""} and len(found) == len(DIFFICULT) == proofs.proofs
     assert len(reports) == 6  # the notations, the namespace and the dotted name have their own

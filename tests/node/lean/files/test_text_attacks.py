@@ -15,7 +15,7 @@ from node.lean.check.files.sources import collect, from_text
 from node.lean.snippets.judge import FileJudge
 from node.lean.snippets.snippet import Snippet
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.files.verified import of_each, together
+from tests.node.lean.files.verified import Verifying
 
 TRUE_BOOL = "instance : CoeSort Bool Prop := ⟨fun _ => True⟩"
 
@@ -49,9 +49,11 @@ def is_bad(verdict: DeclarationVerdict) -> bool:
 
 @pytest.mark.lean
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
-async def test_what_a_text_does_not_say_is_rejected_or_named_and_honest_theorems_beside_it_are_not(every: int) -> None:
+async def test_what_a_text_does_not_say_is_rejected_or_named_and_honest_theorems_beside_it_are_not(
+    every: int, verifying: Verifying
+) -> None:
     attacks = of_kind("attack")[::every]
-    for attack, report in zip(attacks, await of_each(*(each.text for each in attacks)), strict=True):
+    for attack, report in zip(attacks, await verifying.of_each(*(each.text for each in attacks)), strict=True):
         shown = (attack.name, report)
         assert not report.problem, shown
         bad = [each for each in report.declarations if is_bad(each)]
@@ -66,10 +68,10 @@ async def test_what_a_text_does_not_say_is_rejected_or_named_and_honest_theorems
 
 @pytest.mark.lean
 @pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
-async def test_theorems_that_use_nothing_of_their_file_rest_on_nothing(every: int) -> None:
+async def test_theorems_that_use_nothing_of_their_file_rest_on_nothing(every: int, verifying: Verifying) -> None:
     texts = [each.text for each in of_kind("honest")[::every]]
     texts.append("def one := 1\ntheorem t : 1 = 1 :=\n  rfl\n\nexample : 2 = 2 := rfl\n".replace("\n", "\r\n"))
-    for text, report in zip(texts, await of_each(*texts), strict=True):
+    for text, report in zip(texts, await verifying.of_each(*texts), strict=True):
         assert len(report.declarations) == text.count("theorem ") + text.count("example :"), (text, report)
         assert all(each.accepted and not each.depends for each in report.declarations), (text, report)
 
@@ -87,12 +89,12 @@ async def test_serve_refuses_what_may_mean_something_else_and_accepts_plain_defi
 
 
 @pytest.mark.lean
-async def test_an_imported_file_changes_no_statement_silently() -> None:
+async def test_an_imported_file_changes_no_statement_silently(verifying: Verifying) -> None:
     files = [
         from_text(f"{TRUE_BOOL}\ndef A.x := 1\n", "A", "A"),
         from_text("import A\nopen A\ntheorem bad : false := trivial\ntheorem ok : 1 = 1 := rfl\n", "Main", "Main"),
     ]
-    last = (await together(sources=files))[-1].declarations
+    last = (await verifying.together(sources=files))[-1].declarations
     assert [(each.accepted, [item.name for item in each.depends]) for each in last] == [
         (True, ["the import of A"]),
         (True, []),
@@ -100,8 +102,8 @@ async def test_an_imported_file_changes_no_statement_silently() -> None:
 
 
 @pytest.mark.lean
-async def test_examples_behind_one_with_code_are_compared_with_their_own_text() -> None:
-    (report,) = await of_each(
+async def test_examples_behind_one_with_code_are_compared_with_their_own_text(verifying: Verifying) -> None:
+    (report,) = await verifying.of_each(
         "example : 2 + 2 = 4 := by native_decide\nexample : 1 = 1 := rfl\nexample : 2 = 2 := rfl\n"
     )
     assert [each.accepted for each in report.declarations] == [False, True, True]

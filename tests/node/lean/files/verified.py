@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from node.lean.check.files.report import DeclarationVerdict, FileReport
@@ -24,26 +25,43 @@ async def file_verifier(toolchain: LeanToolchain | None = None, **changes: Any) 
         await verifier.close()
 
 
-async def of_each(*texts: str, **changes: Any) -> list[FileReport]:
-    """The reports on texts, each by itself."""
-    async with file_verifier(**changes) as verifier:
-        return await asyncio.gather(*map(verifier.verify_text, texts))
+@asynccontextmanager
+async def own_verifying(toolchain: LeanToolchain | None = None, **changes: Any) -> AsyncIterator[Verifying]:
+    """For a test with another Lean or other limits than the fixture `verifying` has."""
+    async with file_verifier(toolchain, **changes) as verifier:
+        yield Verifying(verifier)
+
+
+@dataclass(frozen=True)
+class Verifying:
+    """Asks a verifier about texts."""
+
+    verifier: FileVerifier
+
+    async def of_each(self, *texts: str) -> list[FileReport]:
+        """The reports on texts, each by itself."""
+        return await asyncio.gather(*map(self.verifier.verify_text, texts))
+
+    async def together(self, *texts: str, sources: Sequence[SourceFile] = (), own: bool = False) -> list[FileReport]:
+        """The reports on files A, B, ..., which may import each other, or on other `sources`. `own`: see `verify`."""
+        async with aclosing(self.verifier.verify(sources or modules(texts), own=own)) as results:
+            return [each.report async for each in results]
+
+    async def compared(
+        self, submissions: Sequence[Sequence[SourceFile]], reference: Sequence[SourceFile]
+    ) -> list[list[str]]:
+        """For each submission, why it does not prove a reference: problems of its files and reasons of the theorems.
+        Those that are proved have an empty reason."""
+        async with aclosing(self.verifier.compare_many(submissions, reference)) as found:
+            return [
+                [f"{each.file}: {each.problem}" for each in problems] + [each.reason for each in told]
+                async for problems, told, _ in found
+            ]
 
 
 def modules(texts: Sequence[str]) -> list[SourceFile]:
     """Files A, B, ..., which may import each other."""
     return [from_text(text, name, name) for name, text in zip("ABCDEFGH", texts, strict=False)]
-
-
-async def together(
-    *texts: str, sources: Sequence[SourceFile] = (), toolchain: LeanToolchain | None = None
-) -> list[FileReport]:
-    """The reports on files A, B, ..., which may import each other, or on other `sources`."""
-    async with (
-        file_verifier(toolchain) as verifier,
-        aclosing(verifier.verify(sources or modules(texts))) as results,
-    ):
-        return [each.report async for each in results]
 
 
 def verdicts(reports: Sequence[FileReport]) -> dict[str, DeclarationVerdict]:
