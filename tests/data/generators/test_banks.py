@@ -130,7 +130,7 @@ def test_lean_accepts_a_sample_of_the_proofs() -> None:
     sample = []
     for name in PROFILES:
         assert {each.name for each in theorems(name)} == set(load_truth(bank.BUNDLED[name]))
-        found = random.Random(3).sample(proofs(name), 40 if name == "pocket" else 12)
+        found = random.Random(3).sample(proofs(name), 20 if name == "pocket" else 8)
         sample += [(msgspec.structs.replace(goal, name=f"{name}_{goal.name}"), script) for goal, script in found]
     assert refused(sample) == []
 
@@ -161,7 +161,7 @@ async def replayed(count: int | None, workers: int) -> list[str]:
 
 @pytest.mark.lean
 async def test_the_lean_proxy_shows_the_recorded_states_of_a_sample() -> None:
-    assert await replayed(10, workers=1) == []
+    assert await replayed(6, workers=1) == []
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ def some(families):
 @pytest.mark.lean
 def test_equal_seeds_give_equal_banks():
     def rows(seed):
-        return [(item.theorem, item.proof, item.checked.states) for item in build.fill_family("nat-order", 0.003, seed)]
+        return [(item.theorem, item.proof, item.checked.states) for item in build.fill_family("nat-order", 0.001, seed)]
 
     assert rows(5) == rows(5) != rows(6)
 
@@ -62,7 +62,7 @@ def test_simulated_rewriting_is_what_lean_does():
     """For random equations and lemmas, the simulation of `rw` gives Lean's goal (shown by `trace_state`)."""
     rng = random.Random(13)
     cases = []
-    while len(cases) < 60:
+    while len(cases) < 30:
         names = ["a", "b", "c"]
         equation = (rewriting.random_nat_term(rng, names, 3), rewriting.random_nat_term(rng, names, 2))
         options = [
@@ -80,7 +80,7 @@ def test_simulated_rewriting_is_what_lean_does():
         if message["severity"] == "information":
             shown[index] = message["data"].rpartition("⊢ ")[2]
     right = sum(shown.get(index) == show_equation(new) for index, (_, _, new) in enumerate(cases))
-    assert right >= 57  # Lean unifies numerals a little more freely than the simulation
+    assert right >= 28  # Lean unifies numerals a little more freely than the simulation
 
 
 def test_the_small_prover_proves_what_is_valid_and_only_that():

@@ -193,7 +193,7 @@ async def compare(backend: Backend, reference: Backend, *, seed: int, states: in
 async def test_a_proof_that_the_kernel_never_ends_with_times_out_alone(backend):
     theorem = Theorem("t", "(p : Prop) (h : p)", "True")
     ends_late = "iterate 60 (have h := And.intro h h)"  # the term doubles sixty times
-    assert await kinds(backend, theorem, "trivial", ends_late, timeout=1) == [PROVED, TIMEOUT]
+    assert await kinds(backend, theorem, "trivial", ends_late, timeout=0.5) == [PROVED, TIMEOUT]
 
 
 @pytest.mark.slow

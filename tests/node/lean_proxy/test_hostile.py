@@ -60,17 +60,18 @@ def garbage(rng: random.Random) -> str:
 class Soak:
     """Asks a lean-proxy, kills its workers, and counts what comes."""
 
-    def __init__(self, bus, proxy, seed: int) -> None:
+    def __init__(self, bus, proxy, seed: int, timeout: float = 1.0) -> None:
         self.bus = bus
         self.proxy = psutil.Process(proxy.pid)
         self.rng = random.Random(seed)
+        self.timeout = timeout
         self.kinds: Counter[OutcomeKind] = Counter()
         self.disturbed = 0
         self.seen: set[psutil.Process] = set()
 
     async def ask(self, tactics: list[str]) -> None:
         """One request; its outcomes are what they must be."""
-        request = LeanRunRequest(theorem=AND, tactics=tuple(tactics), timeout=1.0)
+        request = LeanRunRequest(theorem=AND, tactics=tuple(tactics), timeout=self.timeout)
         reply = await self.bus.request_patiently(subjects.LEAN_RUN, request, LeanRunReply, timeout=120, deadline=240)
         assert len(reply.outcomes) == len(tactics)
         for tactic, outcome in zip(tactics, reply.outcomes, strict=True):
@@ -99,7 +100,7 @@ class Soak:
 
     async def ends_healthy(self) -> None:
         """The proxy still proves, with no more workers than it has, and flat memory."""
-        for _ in range(3):
+        for _ in range(2):
             before = self.disturbed
             await self.ask(["intro h\nexact ⟨h.2, h.1⟩", "rfl"])
             assert self.disturbed == before
@@ -125,7 +126,7 @@ FLAGS = ("--memory-mb", "400", "--cache", "1", "--heartbeats", "20000")
 
 async def test_hostile_candidates_and_kills_leave_a_healthy_proxy_and_no_process(bus, broker, run_name):
     async with lean_proxy_process(bus, broker, run_name, *FLAGS) as proxy:
-        soak = Soak(bus, proxy, seed=1)
+        soak = Soak(bus, proxy, seed=1, timeout=0.5)
         honest = list(HONEST)
         work = [
             soak.ask([*honest, LOOPS[0], *honest]),

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from node.lean.check.files import verifier as verifying
+from node.lean.check.files import verifier as verifier_module
 from node.lean.check.files.sources import from_text
 from node.lean.check.verify.kernel import KernelProcess
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.files.verified import file_verifier
+from tests.node.lean.files.conftest import Judged
+from tests.node.lean.files.verified import Verifying
 from tests.node.lean.olean.attacks import CHANGES, ENORMOUS, FINE, HARMLESS, TEXT, UNREPAIRED, WHOLE, changed
-from tests.node.lean.olean.judges import File, Forge, accepted, forging_verifier, in_batch, judged
+from tests.node.lean.olean.judges import File, Forge, accepted, forging_verifier, in_batch
 from tests.node.lean.olean.mutations import HONEST, TRUE, faults, mutate
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(900)]
@@ -42,7 +42,7 @@ SAMPLE = ("names as commands", "an import as commands", "a library next to the f
 @pytest.mark.parametrize(
     "names", [SAMPLE, *(pytest.param((name,), marks=pytest.mark.slow, id=name) for name in WHOLE if name not in SAMPLE)]
 )
-async def test_a_verifier_is_not_deceived_by_files_and_their_imports(names: Sequence[str]) -> None:
+async def test_a_verifier_is_not_deceived_by_files_and_their_imports(names: Sequence[str], judged: Judged) -> None:
     attacks = [WHOLE[name] for name in names]
     for attack in attacks:
         reports = await judged(attack.files)
@@ -56,7 +56,7 @@ async def test_a_verifier_is_not_deceived_by_files_and_their_imports(names: Sequ
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENORMOUS)
-async def test_an_enormous_file_is_judged_within_its_limits(name: str) -> None:
+async def test_an_enormous_file_is_judged_within_its_limits(name: str, judged: Judged) -> None:
     assert BAD.isdisjoint(accepted(await judged([File("Main", TEXT, ENORMOUS[name])])))
 
 
@@ -77,8 +77,8 @@ async def test_of_changed_files_nothing_is_accepted_but_what_the_text_proves(see
 
 
 async def test_a_pipe_is_no_compiled_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with forging_verifier() as (verifier, compiler):
-        compile_ = compiler.compile
+    async with forging_verifier() as forging:
+        compile_ = forging.compiler.compile
 
         async def piped(*arguments: Any, **options: Any) -> object:
             compiled = await compile_(*arguments, **options)
@@ -87,8 +87,8 @@ async def test_a_pipe_is_no_compiled_file(monkeypatch: pytest.MonkeyPatch) -> No
             os.mkfifo(compiled.olean)
             return compiled
 
-        monkeypatch.setattr(compiler, "compile", piped)
-        report = await verifier.verify_text(FINE)
+        monkeypatch.setattr(forging.compiler, "compile", piped)
+        report = await forging.verifier.verify_text(FINE)
     assert "another kind of file" in report.problem
 
 
@@ -97,26 +97,24 @@ async def test_a_pipe_is_no_compiled_file(monkeypatch: pytest.MonkeyPatch) -> No
     ["CompareRequest", *(pytest.param(each, marks=pytest.mark.slow) for each in ("AnswerRequest", "StatedRequest"))],
 )
 async def test_a_child_that_ends_between_two_requests_costs_no_verdict(
-    request_: str, monkeypatch: pytest.MonkeyPatch
+    request_: str, monkeypatch: pytest.MonkeyPatch, judged: Judged, verifying: Verifying
 ) -> None:
     # 1. The child ends before the first request of a kind.
-    ask = verifying._Session.ask
+    ask = verifier_module._Session.ask
     ended: list[str] = []
 
-    async def ask_later(session: verifying._Session, request: object, keys: object, reply: object) -> object:
+    async def ask_later(session: verifier_module._Session, request: object, keys: object, reply: object) -> object:
         if type(request).__name__ == request_ and not ended:
             ended.append(request_)
             async with session._turn:  # between two requests, not while the child answers the other submission's
                 await session.dialog.close()
         return await ask(session, request, keys, reply)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(verifying._Session, "ask", ask_later)
+    monkeypatch.setattr(verifier_module._Session, "ask", ask_later)
     # 2. The verdicts are as ever, also on what an imported file proves.
     reference = [from_text("def P : Prop := True\ntheorem t : P := sorry\n", "Main", "Main")]
     proved = [from_text("def P : Prop := True\ntheorem t : P := trivial\n", "Main", "Main")]
-    async with file_verifier() as verifier, aclosing(verifier.compare_many([proved, proved], reference)) as compared:
-        reasons = [[each.reason for each in verdicts] async for _, verdicts, _ in compared]
-    assert reasons == [[""], [""]]
+    assert await verifying.compared([proved, proved], reference) == [[""], [""]]
     if request_ == "CompareRequest":
         assert ended
         return

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from node.command.cli import main
 from node.lean.check.files.report import FileReport
 from node.lean.check.files.sources import BOM, collect
+from tests.commands import Called
 from tests.hostile import harmless
 from tests.node.lean.files.verified import Verifying
 
@@ -119,19 +119,7 @@ async def test_a_character_that_lean_does_not_know_is_shown_and_the_theorem_befo
 
 
 @pytest.mark.lean
-async def test_examples_are_called_examples_in_every_reason(verifying: Verifying) -> None:
-    text = (
-        "inductive T | a | b\nexample : (match T.a with | .a => 1 | .b => 2) = 1 := rfl\nexample : 1 = 1 := by sorry\n"
-    )
-    (report,) = await verifying.of_each(text)
-    assert [each.name for each in report.declarations] == ["example", "example"]
-    said = "".join(f"{each.name}{each.reason}{each.depends}{each.axioms}" for each in report.declarations)
-    assert "ℯ" not in said
-
-
-@pytest.mark.lean
-@pytest.mark.process
-def test_verify_judges_the_files_around_hostile_ones(tmp_path: Path) -> None:
+def test_verify_judges_the_files_around_hostile_ones(tmp_path: Path, called: Called) -> None:
     root = os.fsencode(tmp_path)
     files = {
         b"Good.lean": TRUE.encode(),
@@ -146,11 +134,10 @@ def test_verify_judges_the_files_around_hostile_ones(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "Pipe.lean")
     (tmp_path / "Link.lean").symlink_to("nowhere")
     (tmp_path / "Dir.lean").mkdir()
-    command = [sys.executable, "-m", "node.command.cli", "verify", str(tmp_path)]
-    ran = subprocess.run(command, capture_output=True, check=False, env=os.environ | {"LC_ALL": "C.UTF-8"})
-    out, errors = ran.stdout.decode(), ran.stderr.decode()
+    ran = called(main, "verify", tmp_path)
+    out, errors = ran.out, ran.err
     assert harmless(out) and harmless(errors) and "Traceback" not in errors
-    assert ran.returncode == 2
+    assert ran.code == 2
     shown = out.replace(str(tmp_path), "").splitlines()
     verdicts = [line.split(" (axioms")[0] for line in shown]
     assert sorted(verdicts) == [

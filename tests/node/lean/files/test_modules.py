@@ -13,9 +13,10 @@ import pytest
 from node.lean.check.second.calling import SecondKernel
 from node.lean.olean.module import PARTS, part
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.files.conftest import Judged
 from tests.node.lean.files.verified import Verifying, file_verifier, modules, own_verifying, reasons, verdicts
 from tests.node.lean.olean.forging import compile_text
-from tests.node.lean.olean.judges import File, Forge, accepted, in_batch, judged, last_part
+from tests.node.lean.olean.judges import File, Forge, accepted, in_batch, last_part
 from tests.node.lean.olean.mutations import HONEST, TRUE, faults, mutate
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(300)]
@@ -86,17 +87,17 @@ private instance : D := ⟨rfl⟩
 public theorem good_instance : 1 = 1 := D.out
 public def right : {n : Nat // n = n + 0} := ⟨3, rfl⟩
 """,
-    # B, C, D, E
-    "module\nimport A\npublic theorem bad_import : 1 = 2 := bad_axiom\n"
-    "public theorem good_import : 1 = 1 := good_theorem\n",
-    "module\npublic import A\npublic theorem bad_body : wrong.1 = wrong.1 + 1 := wrong.2\n"
+    # B, C, D
+    "module\npublic import A\npublic theorem bad_import : 1 = 2 := bad_axiom\n"
+    "public theorem good_import : 1 = 1 := good_theorem\n"
+    "public theorem bad_body : wrong.1 = wrong.1 + 1 := wrong.2\n"
     "public theorem good_body : right.1 = right.1 + 0 := right.2\n",
     "module\nimport all A\npublic theorem bad_private : 1 = 2 := a\npublic theorem good_private : 1 = 1 := h\n",
     "import B\ntheorem bad_above : 1 = 2 := bad_import\ntheorem good_above : 1 = 1 := good_import\n",
-    # F, G
+    # E, F
     'module\npublic meta section\nmacro "easy" : tactic => `(tactic| exact sorry)\n'
     'macro "honest" : tactic => `(tactic| exact rfl)\n',
-    "module\nmeta import F\npublic theorem bad_macro : 1 = 2 := by easy\n"
+    "module\nmeta import E\npublic theorem bad_macro : 1 = 2 := by easy\n"
     "public theorem good_macro : 1 = 1 := by honest\n",
 )
 """Theorems named `bad` rest on what a module hides: a private theorem, an axiom in a private section, a private
@@ -115,17 +116,18 @@ async def test_what_a_module_hides_is_found_and_its_honest_twin_accepted(verifyi
 
 
 REDEFINED = (
-    'local notation "two" => 3\n',
-    'section\nnotation "two" => 3\nend\nnotation "two" => 3\n',
-    "def two : Nat := 3\n",
+    'local notation "two1" => 3\n',
+    'section\nnotation "two2" => 3\nend\nnotation "two2" => 3\n',
+    "def two3 : Nat := 3\n",
 )
 
 
 async def test_a_statement_with_a_private_redefinition_tells_what_it_depends_on(verifying: Verifying) -> None:
-    texts = [f"module\n{text}theorem t : 3 = two := rfl\ntheorem u : 3 = 3 := rfl\n" for text in REDEFINED]
-    for told in await verifying.together(*texts):
-        depends = {name: [item.line for item in each.depends] for name, each in verdicts([told]).items()}
-        assert depends["t"] and not depends["u"], told.declarations
+    theorems = "".join(f"theorem t{number} : 3 = two{number} := rfl\n" for number in (1, 2, 3))
+    text = "module\n" + "".join(REDEFINED) + theorems + "theorem u : 3 = 3 := rfl\n"
+    found = verdicts(await verifying.together(text))
+    depends = {name: {item.line for item in each.depends} for name, each in found.items()}
+    assert depends["t1"] >= {2} and depends["t2"] & {4, 6} and depends["t3"] >= {7} and not depends["u"], depends
 
 
 REFERENCE = "module\npublic def Goal (n : Nat) : Prop := 2 ≤ n\npublic theorem t : Goal 3 := sorry\n"
@@ -187,7 +189,7 @@ LIE = "module\npublic theorem lie : 1 = 1 := rfl\npublic theorem t : 2 = 2 := rf
 LYING = LIE.replace("theorem lie : 1 = 1 := rfl", "axiom lie : 1 = 2")
 
 
-async def test_another_module_in_the_place_of_the_public_part_proves_nothing(tmp_path: Path) -> None:
+async def test_another_module_in_the_place_of_the_public_part_proves_nothing(tmp_path: Path, judged: Judged) -> None:
     # 1. To files that import it, A says `axiom lie : 1 = 2`. Its last part is the honest one.
     for name, text in (("honest", LIE), ("lying", LYING)):
         (tmp_path / name).mkdir()
@@ -250,13 +252,13 @@ PARTS_LACKING: dict[str, tuple[Forge, str]] = {
 
 
 @pytest.mark.parametrize("name", PARTS_LACKING)
-async def test_a_part_that_is_missing_or_forged_is_told(name: str) -> None:
+async def test_a_part_that_is_missing_or_forged_is_told(name: str, judged: Judged) -> None:
     forge, told = PARTS_LACKING[name]
     (told_report,) = await judged([File("Main", LIE, forge)])
     assert told in told_report.problem and not told_report.accepted
 
 
-async def test_a_text_that_is_no_module_has_no_parts_and_the_other_way_round(tmp_path: Path) -> None:
+async def test_a_text_that_is_no_module_has_no_parts_and_the_other_way_round(tmp_path: Path, judged: Judged) -> None:
     plain = LIE.replace("module\n", "").replace("public ", "")
     olean = await compile_text(LIE, tmp_path, "Main")
     (tmp_path / "plain").mkdir()

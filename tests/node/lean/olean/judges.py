@@ -114,9 +114,23 @@ class ForgingCompiler(CompilingOnce):
         return compiled
 
 
-@asynccontextmanager
-async def forging_verifier() -> AsyncIterator[tuple[FileVerifier, ForgingCompiler]]:
+@dataclass(frozen=True)
+class Forging:
     """A verifier, and its compiler, whose forgeries may be changed."""
+
+    verifier: FileVerifier
+    compiler: ForgingCompiler
+
+    async def judged(self, files: Sequence[File]) -> list[FileReport]:
+        """The reports of a whole verifier on files whose compiled files are forged."""
+        self.compiler.forges = {each.module: each.forge for each in files if each.forge}
+        sources = [from_text(each.text, each.module, each.module) for each in files]
+        async with aclosing(self.verifier.verify(sources)) as results:
+            return [each.report async for each in results]
+
+
+@asynccontextmanager
+async def forging_verifier() -> AsyncIterator[Forging]:
     toolchain = LeanToolchain.pocket()
     limits = Limits(seconds=10, memory_mb=2048)
     verifier = FileVerifier(toolchain, at_once=1, seconds=limits.seconds, memory_mb=limits.memory_mb)
@@ -124,18 +138,9 @@ async def forging_verifier() -> AsyncIterator[tuple[FileVerifier, ForgingCompile
     verifier._clean_compiler = CompilingOnce(toolchain, limits)
     compiler.forges = {}
     try:
-        yield verifier, compiler
+        yield Forging(verifier, compiler)
     finally:
         await verifier.close()
-
-
-async def judged(files: Sequence[File]) -> list[FileReport]:
-    """The reports of a whole verifier on files whose compiled files are forged."""
-    async with forging_verifier() as (verifier, compiler):
-        compiler.forges = {each.module: each.forge for each in files if each.forge}
-        sources = [from_text(each.text, each.module, each.module) for each in files]
-        async with aclosing(verifier.verify(sources)) as results:
-            return [each.report async for each in results]
 
 
 def accepted(reports: Sequence[FileReport]) -> set[str]:

@@ -69,7 +69,7 @@ async def round_trip(part: list[tuple[Theorem, str]], folder: Path) -> list[str]
 
 
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("number", [4, pytest.param(6000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [2, pytest.param(6000, marks=pytest.mark.slow)])
 async def test_traced_proofs_of_the_bank_replay_to_proved(tmp_path, number):
     chosen = random.Random(5).sample(proofs(), number)
     for first in range(0, number, CHUNK):

@@ -16,16 +16,24 @@ Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 Judge = Callable[[Data], Answer]
 
 
+RUNS_CODE = "def runsCode : List Name := ["
+"""Constants by which the kernel would run compiled code. Pocket Lean has none of them: Nat.gcd is another one here."""
+
+
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Runs the judge on documents. The program is elaborated here, once, and not in each run as by `judge.command`:
-    that takes a second. The compiled code is the same."""
+    """Runs the judge on documents. The command, as users run it, elaborates the program each time, which takes seconds:
+    here it does so once, and keeps the compiled program for the tests."""
     toolchain, folder = LeanToolchain.pocket(), tmp_path_factory.mktemp("judge")
-    program = folder / "JudgeProgram.lean"
-    program.write_text(judge.program(toolchain))
-    command = [*toolchain.command, f"--root={folder}", "-o", str(program.with_suffix(".olean")), str(program)]
-    compiled = subprocess.run(command, env=dict(toolchain.environment), capture_output=True, text=True, timeout=120)
-    assert compiled.returncode == 0 and not compiled.stdout + compiled.stderr, compiled
+    text = judge.program(toolchain)
+    assert RUNS_CODE in text
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(judge, "program", lambda _: text.replace(RUNS_CODE, f'{RUNS_CODE}dotted ["Nat", "gcd"], '))
+        *lean, run, program = judge.command(toolchain, folder)
+    keeping = [f"--root={folder}", "-o", str(folder / "JudgeProgram.olean")]
+    compiled = asked([*lean, *keeping, run, program], toolchain, [Data().written()])
+    assert compiled.returncode == 0 and not compiled.stderr, compiled
+    assert answer(compiled.stdout, 0, 0) == Answer([], [])
     main = folder / "Main.lean"
     main.write_text("import JudgeProgram\n")
 

@@ -67,7 +67,8 @@ def test_axioms_are_those_that_lean_prints(run: Run) -> None:
     ).stdout
     # 3. They are the same, of what is not private.
     compared = 0
-    for name, axioms in zip(chosen, read_answer(asked, 0, len(chosen)).axioms, strict=True):
+    for name, found_axioms in zip(chosen, read_answer(asked, 0, len(chosen)).axioms, strict=True):
+        axioms = found_axioms and found_axioms - {"Nat.gcd"}  # see RUNS_CODE
         if f"'{name}' does not depend on any axioms" in printed:
             assert axioms == set(), name
         elif found := re.search(rf"'{re.escape(name)}' depends on axioms: \[([^\]]*)\]", printed):

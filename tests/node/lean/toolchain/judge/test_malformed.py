@@ -5,13 +5,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from node.lean.toolchain import judge
-from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.toolchain.judge.conftest import Judge, Run, asked
+from tests.node.lean.toolchain.judge.conftest import Judge, Run
 from tests.node.lean.toolchain.judge.declarations import Answer, Data, answer
 
 pytestmark = pytest.mark.lean
@@ -187,23 +185,12 @@ def test_without_the_variable_that_makes_a_panic_end_the_process_nothing_is_judg
     assert finished.returncode == 2 and not finished.stdout and b"LEAN_ABORT_ON_PANIC" in finished.stderr
 
 
-def test_what_could_make_the_kernel_run_code_is_refused_by_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # 1. Pocket Lean has no Lean.reduceBool. Nat.gcd takes its place here: what uses it is refused, through lemmas too.
-    toolchain = LeanToolchain.pocket()
-    text = judge.program(toolchain)
-    reduce_bool = 'runsCode : List Name := [dotted ["Lean", "reduceBool"]'
-    assert reduce_bool in text
-    other = text.replace(reduce_bool, 'runsCode : List Name := [dotted ["Nat", "gcd"]')
+def test_what_could_make_the_kernel_run_code_is_refused_through_lemmas_too(judged: Judge) -> None:
     data = Data()
     data.definition("direct", "∀ x : Nat, ∀ y : Nat, Nat", "Nat.gcd")
     data.theorem("indirect", "Eq.{1} Nat 1 1", "Nat.gcd_self 1")
     data.definition("fine", "∀ x : Nat, ∀ y : Nat, Nat", "Nat.add")
     data.ask("direct", "fine", "Nat.gcd_self")
-    # 2. The command as users run it, which elaborates the program each time.
-    monkeypatch.setattr(judge, "program", lambda toolchain: other)
-    finished = asked(judge.command(toolchain, tmp_path), toolchain, [data.written()])
-    found = answer(finished.stdout, 3, 3)
+    found = judged(data)
     assert "compiled code" in found.steps[0] and "compiled code" in found.steps[1] and not found.steps[2]
     assert found.axioms == [None, set(), {("Nat", "gcd")}]
