@@ -12,7 +12,6 @@ import tempfile
 import uuid
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -136,7 +135,10 @@ def lent_lean(warm_lean: SharedLean, monkeypatch: pytest.MonkeyPatch) -> None:
 
     @asynccontextmanager
     async def lent(settings: LeanProcessSettings, toolchain: LeanToolchain) -> AsyncIterator[OpenedLean]:
-        if replace(toolchain, protections=warm_lean.toolchain.protections) == warm_lean.toolchain:
+        ours, theirs = (
+            (each.command, each.environment, each.default_header) for each in (warm_lean.toolchain, toolchain)
+        )
+        if ours == theirs:
             yield warm_lean.opened()
         else:  # one with another header or with modules of its own
             async with opening(settings, toolchain) as lean:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from common.lean import Theorem
 from common.protocol.messages import NodeFacts, NodeInfo
+from node.eval.alone import LoneVenue
 from node.eval.folder import AttemptRecord, Budgets, EvaluationFolder, Plan, StatementRecord, read
 from node.eval.over_mesh import MeshVenue
 from node.eval.player import Runner, due, open_player
@@ -37,7 +38,7 @@ def info(role: str, searches: int = 0, facts: NodeFacts | None = None, number: i
 
 
 async def evaluated(
-    venue: MeshVenue, folder: Path, of: Plan = OF, statements: list[StatementRecord] = STATEMENTS
+    venue: LoneVenue | MeshVenue, folder: Path, of: Plan = OF, statements: list[StatementRecord] = STATEMENTS
 ) -> dict[str, AttemptRecord]:
     with EvaluationFolder(folder) as opened:
         opened.begin(of)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -12,12 +11,12 @@ import pytest
 from common.lean import TacticRule, Theorem
 from common.protocol.attempts import Ended, Method
 from node.eval.alone import LoneVenue
-from node.eval.folder import AttemptRecord, Budgets, EvaluationFolder, Plan, Standing, StatementRecord, read
-from node.eval.player import Runner, due, open_player
+from node.eval.folder import AttemptRecord, Budgets, Plan, Standing, StatementRecord
 from node.lean.check.files.proofs import ProofVerifier
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.prover.search.parameters import SearchParameters
+from tests.node.eval.places import evaluated
 from tests.node.eval.small import plan, statement
 
 pytestmark = pytest.mark.usefixtures("lent_lean")
@@ -31,27 +30,21 @@ STATEMENTS = [
 ]
 
 
-async def evaluated(
+async def alone(
     folder: Path,
     of: Plan,
     policy: str = "tactics",
     statements: list[StatementRecord] | None = None,
     search: SearchParameters | None = None,
 ) -> dict[str, AttemptRecord]:
-    """The records of an evaluation of these statements, by name."""
-    statements = STATEMENTS if statements is None else statements
-    processes = LeanProcessSettings(workers=min(2, 1 + len(statements) // 4), sandbox=False)
+    """The records of an evaluation of these statements in this process, by name."""
+    processes = LeanProcessSettings(workers=2, sandbox=False)
     venue = LoneVenue(LeanToolchain.pocket(), processes, policy, search=search)
-    with EvaluationFolder(folder) as opened:
-        opened.begin(of)
-        opened.write(of, statements)
-        async with open_player(venue, of) as player:
-            await Runner(player, opened, asyncio.Event()).run(due(statements, [], 1))
-    return {each.name: each for each in read(folder).attempts}
+    return await evaluated(venue, folder, of, STATEMENTS if statements is None else statements)
 
 
 async def test_each_statement_gets_the_standing_that_it_deserves(tmp_path: Path):
-    found = await evaluated(tmp_path, plan(budgets=Budgets(simulations=16)))
+    found = await alone(tmp_path, plan(budgets=Budgets(simulations=16)))
     assert {name: each.standing for name, each in found.items()} == {
         "swap": Standing.SOLVED,
         "false": Standing.UNSOLVED,
@@ -65,13 +58,13 @@ async def test_each_statement_gets_the_standing_that_it_deserves(tmp_path: Path)
     row = {"theorem": "t", "state": "a b : Prop\n⊢ a ∧ b → b ∧ a", "tactic": "exact fun ⟨x, y⟩ => ⟨y, x⟩"}
     rows.write_bytes(msgspec.json.encode(row | {"remaining_steps": 1}) + b"\n")
     one = plan(samples=1, budgets=Budgets(simulations=4))
-    similar = await evaluated(tmp_path / "similar", one, f"neighbours:{rows}", STATEMENTS[:1])
+    similar = await alone(tmp_path / "similar", one, f"neighbours:{rows}", STATEMENTS[:1])
     assert similar["swap"].standing is Standing.SOLVED
     assert similar["swap"].script.strip() == "exact fun ⟨v2, v3⟩ => ⟨v3, v2⟩"
     assert found["swap"].statistics.solved_at_simulations >= 1
     assert found["false"].ended in (Ended.SIMULATIONS, Ended.EXHAUSTED)
     assert "Missing" in found["missing"].reason
-    flat = await evaluated(tmp_path / "flat", one, statements=STATEMENTS[1:2], search=SearchParameters(max_depth=1))
+    flat = await alone(tmp_path / "flat", one, statements=STATEMENTS[1:2], search=SearchParameters(max_depth=1))
     assert flat["false"].statistics.shape.depth < found["false"].statistics.shape.depth
 
 
@@ -81,7 +74,7 @@ async def test_a_rule_for_tactics_holds_for_search_whole_proofs_and_verification
     theorems = [Theorem("or", "(p q : Prop) (h : q)", "p ∨ q"), Theorem("eq", "(n m : Nat) (h : n = m)", "n + 0 = m")]
     statements = [statement(each.name, theorem=msgspec.structs.replace(each, rule=rule)) for each in theorems]
     free = [msgspec.structs.replace(each, name=f"free {each.name}") for each in theorems]
-    found = await evaluated(tmp_path / "list", plan(budgets=Budgets(simulations=8)), statements=statements)
+    found = await alone(tmp_path / "list", plan(budgets=Budgets(simulations=8)), statements=statements)
     assert (found["or"].standing, found["eq"].standing) == (Standing.UNSOLVED, Standing.SOLVED)
     assert found["eq"].script in ("  rw [h]", "  rw [h]\n  rfl")
     # 2. Whole proofs, and verification alone.
@@ -91,7 +84,7 @@ async def test_a_rule_for_tactics_holds_for_search_whole_proofs_and_verification
     proofs.write_text("".join(json.dumps(row) + "\n" for row in rows))
     whole = plan(method=Method.WHOLE_PROOF, budgets=Budgets(simulations=8))
     statements += [statement(each.name, theorem=each) for each in free]
-    found = await evaluated(tmp_path / "whole", whole, policy=f"proofs:{proofs}", statements=statements)
+    found = await alone(tmp_path / "whole", whole, policy=f"proofs:{proofs}", statements=statements)
     assert [found[each.name].standing for each in statements] == [Standing.UNSOLVED] * 2 + [Standing.SOLVED] * 2
     told = "the tactic rule: `simp` is not allowed: only rfl, rw"
     assert all(told in found[each.name].reason for each in statements[:2])

@@ -68,7 +68,7 @@ def test_places_of_a_file_and_statements_in_its_context(prove: Run, file: Path) 
     assert code == Exit.DONE and out.startswith("theorem t : double 2 = 4 := by\n  "), err
 
 
-@pytest.mark.lean
+@pytest.mark.usefixtures("lent_lean")
 def test_rows_of_standard_input_are_answered_line_by_line_with_disprove_by_the_negations_proof(prove: Run) -> None:
     rows = [
         json.dumps({"name": "one", "statement": SWAP, "source": "x"}),

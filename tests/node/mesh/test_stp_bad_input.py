@@ -26,7 +26,6 @@ def stp(called: Called) -> Run:
     [
         (["run"], "no recipe given"),
         (["run", "none.toml"], "none.toml"),
-        (["run", "section.toml"], "[rounds]: unknown section"),
         (["run", "learner.toml"], "self-play has no learner"),
         (["resume", "."], "holds no run of self-play"),
         (["focus", ".", "theorem t : 1 = 1"], "holds no run of self-play"),
@@ -36,7 +35,6 @@ def stp(called: Called) -> Run:
     ],
 )
 def test_what_is_not_there_is_told_in_one_line(stp: Run, tmp_path: Path, arguments: list[str], says: str) -> None:
-    (tmp_path / "section.toml").write_text("[rounds]\n")
     (tmp_path / "learner.toml").write_text("[learner]\n")
     code, out, errors = stp(*arguments)
     assert code == Exit.UNUSABLE and not out

@@ -1,14 +1,18 @@
-"""A prover in this process, for tests."""
+"""A prover in this process, and proofs by hand, for tests."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from common.lean import ProofTree
 from node.lean.opened import OpenedLean
 from node.prover.player import Watch
 from node.proving.prover import TheoremProver, local_prover
 from node.proving.settings import ProvingSettings
+
+ONE = ((0,),)
+"""The layout of one goal."""
 
 
 @asynccontextmanager
@@ -16,3 +20,11 @@ async def pocket_prover(lean: OpenedLean, watch: Watch | None = None) -> AsyncIt
     """The fixed list of tactics, without the library's search, which takes seconds for what is false."""
     async with local_prover(lean, ProvingSettings(policy="tactics", searching=[]), watch=watch) as prover:
         yield prover
+
+
+def chain(*tactics: str) -> ProofTree:
+    """Each tactic on the one goal that the one before has left."""
+    tree = ProofTree(tactics[-1])
+    for tactic in reversed(tactics[:-1]):
+        tree = ProofTree(tactic, ONE, (tree,))
+    return tree

@@ -12,15 +12,7 @@ from node.lean.text.script import indented, proof_lines
 from node.lean.text.statement import parse_statement
 from node.proving.finishing import named, proof_name, split
 from tests.node.play.opened import environment_of, verified
-
-ONE = ((0,),)
-
-
-def chain(*tactics: str) -> ProofTree:
-    tree = ProofTree(tactics[-1])
-    for tactic in reversed(tactics[:-1]):
-        tree = ProofTree(tactic, ONE, (tree,))
-    return tree
+from tests.node.proving.local import chain
 
 
 async def renamed(lean: OpenedLean, statement: str, tree: ProofTree) -> list[str]:

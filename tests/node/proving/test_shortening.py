@@ -14,18 +14,10 @@ from node.lean.text.script import proof_lines
 from node.lean.text.statement import parse_statement
 from node.proving.finishing import folded, shortened, variants_of
 from tests.node.play.opened import environment_of, verified
+from tests.node.proving.local import ONE, chain
 
 CLOSING = ("rfl", "assumption", "simp", "omega", "simp_all")
-ONE = ((0,),)
 TWO = ((0,), (1,))
-
-
-def chain(*tactics: str) -> ProofTree:
-    """Each tactic on the one goal that the one before has left."""
-    tree = ProofTree(tactics[-1])
-    for tactic in reversed(tactics[:-1]):
-        tree = ProofTree(tactic, ONE, (tree,))
-    return tree
 
 
 def both(tactic: str, first: ProofTree, second: ProofTree) -> ProofTree:

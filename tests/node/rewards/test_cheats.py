@@ -12,7 +12,6 @@ import pytest
 from node.lean.adapters.repl.session import ReplSession
 from node.lean.gaps.finder import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.rewards.asking import close
 from node.rewards.lean_reward import LeanReward
 from tests.node.rewards.cheats import CHEATS, HONEST, Cheat
 from tests.node.rewards.checkers import Read, kimina_rl_pays, repl_pays, verifiers_pays
@@ -24,12 +23,9 @@ ALL = (HONEST, *CHEATS)
 
 @pytest.mark.lean
 def test_a_cheat_is_paid_nothing_and_a_proof_is():
-    reward = LeanReward(kind="proofs")
+    reward = LeanReward(kind="proofs", at_once=2)  # as in test_lean_reward.py: the same processes
     completions, statements = [each.completion for each in ALL], [each.statement for each in ALL]
-    try:
-        rewards = reward(completions=completions, theorem=statements)
-    finally:
-        close()
+    rewards = reward(completions=completions, theorem=statements)
     paid = dict(zip((each.name for each in ALL), rewards, strict=True))
     assert paid == {each.name: float(each is HONEST) for each in ALL}
 

@@ -58,17 +58,17 @@ def test_flags_change_the_recipe_and_data_may_be_named_from_anywhere(
         ("[final]\nlength = 512\nbatch_tokens = 256\n", r"\[final\]:? batch_tokens is 256, less than one row of 512"),
         ('[initial]\npreset = "huge"\n', r"\[initial\]:? there is no preset `huge`"),
         ("[stp\n", "recipe.toml"),
+        ('[stp]\nbase = "x/y"\n', r"\[stp\] base: also name the model that is sampled"),
+        ('[stp]\nmodel = "hf:x/y"\n[round]\nseed = 1\n', r"\[round\] seed: the run chooses it"),
+        ('[stp]\nmodel = "hf:x/y"\n[round]\nrate = 1\n', r"\[round\].*rate"),
+        ('[stp]\nmodel = "hf:x/y"\n[round]\nlora.on = true\n', r"lora\.on differs"),
+        ('[stp]\nmodel = "hf:x/y"\n[final]\noptimizer.rate = -1.0\n', r"\[final\].*rate"),
     ],
 )
 def test_what_is_wrong_is_told_with_file_and_section(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says) as told:
         read_plan(_written(tmp_path, text))
     assert "recipe.toml" in str(told.value)
-
-
-def test_a_recipe_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"none\.toml"):
-        read_plan(tmp_path / "none.toml")
 
 
 def test_tables_are_merged_key_by_key_and_left_as_they_were() -> None:
@@ -142,23 +142,6 @@ def test_servers_may_move_while_a_run_stands_still_and_the_model_may_not_change(
     keep_recipe(plan_of(tmp_path, SERVERS.replace("//a:", "//c:")), "again")
     with pytest.raises(ConfigError, match=r"begun with other settings \(stp\.model"):
         keep_recipe(plan_of(tmp_path, "hf:/models/base"), "again")
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ('[stp]\nbase = "x/y"\n', r"\[stp\] base: also name the model that is sampled"),
-        ('[stp]\nmodel = "hf:x/y"\n[round]\nseed = 1\n', r"\[round\] seed: the run chooses it"),
-        ('[stp]\nmodel = "hf:x/y"\n[round]\nrate = 1\n', r"\[round\].*rate"),
-        ('[stp]\nmodel = "hf:x/y"\n[round]\nlora.on = true\n', r"lora\.on differs"),
-        ('[stp]\nmodel = "hf:x/y"\n[final]\noptimizer.rate = -1.0\n', r"\[final\].*rate"),
-    ],
-)
-def test_a_recipe_that_says_it_wrongly_is_told_where(tmp_path: Path, text: str, says: str) -> None:
-    file = tmp_path / "wrong.toml"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match=says):
-        read_plan(file)
 
 
 def test_the_base_is_the_model_itself_unless_another_is_named() -> None:
