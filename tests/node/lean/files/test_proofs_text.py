@@ -32,7 +32,7 @@ def test_a_proof_at_a_place_in_a_file_is_left_out_and_named():
     assert "-- Not here" in proofs.texts[0] and "gap" in proofs.texts[0]
 
 
-@settings(max_examples=30, deadline=None, database=None)
+@settings(max_examples=12, deadline=None, database=None)
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=8, unique=True), st.text(max_size=30))
 def test_names_are_plain_differ_and_stand_in_no_proof(given_names, script):
     proofs = files_of([(Theorem(name, "", "True"), f"  exact {script}") for name in given_names])
@@ -82,7 +82,7 @@ DIFFICULT = [
 @pytest.mark.lean
 async def test_lean_accepts_the_proofs_of_difficult_statements(verifying: Verifying):
     proofs = files_of(DIFFICULT)
-    reports = await verifying.together(*proofs.texts)
+    reports = await verifying.together(*proofs.texts, own=True)
     found = reasons(reports)
     assert set(found.values()) == {""} and len(found) == len(DIFFICULT) == proofs.proofs
     assert len(reports) == 6  # the notations, the namespace and the dotted name have their own

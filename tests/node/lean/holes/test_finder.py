@@ -119,7 +119,7 @@ async def test_gaps_above_and_below_what_does_not_parse_are_found(find):
 
 
 async def test_a_file_that_takes_too_long_is_told():
-    finder = GapFinder(LeanToolchain.pocket(), seconds=2)
+    finder = GapFinder(LeanToolchain.pocket(), seconds=1.5)
     loop = "set_option maxHeartbeats 0 in\ntheorem t : True := by\n  repeat (have h : True := trivial; clear h)\n"
     try:
         assert "does not finish" in (await finder.find(f"theorem a : True := sorry\n{loop}")).problem

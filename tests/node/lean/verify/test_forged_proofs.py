@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from common.lean import Theorem
 from common.protocol.messages import LeanVerifyReply
@@ -24,7 +25,7 @@ from tests.node.lean.olean import writer
 from tests.node.lean.olean.attacks import Change, both, changed as forgery
 from tests.node.lean.olean.writer import Forged, Maker, Object, Parts, Value, common, details, linked, parts
 
-pytestmark = pytest.mark.lean
+pytestmark = [pytest.mark.lean, pytest.mark.asyncio(loop_scope="module")]
 
 Replace = Callable[[Path], None]
 
@@ -216,7 +217,7 @@ def forging(monkeypatch: pytest.MonkeyPatch) -> Callable[[Replace | None], None]
     return forge
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def verifier() -> AsyncIterator[Verifier]:
     verifier = Verifier(LeanToolchain.pocket(), at_once=2, seconds=20, memory_mb=1024)
     yield verifier

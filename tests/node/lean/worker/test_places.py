@@ -100,7 +100,7 @@ async def test_errors_in_the_text_above_are_the_files_own(runner):
 async def test_contexts_that_change_with_every_request_are_read_as_they_are(runner):
     """In one process, and in turn with theorems that have headers of ours."""
     random, lines, before = Random(2), [], runner.restarts
-    for _ in range(16):
+    for _ in range(10):
         change = random.random()
         if change < 0.4 and len(lines) < 6:
             lines.append(f"def value{len(lines)} : Nat := {random.randrange(9)}")

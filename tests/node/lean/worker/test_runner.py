@@ -48,7 +48,7 @@ HEADER_LINES = ("open Nat", "-- a note", "set_option maxRecDepth 600", "/- anoth
 async def test_headers_that_change_with_every_other_request_are_read_as_they_are(runner, imported):
     """Lines come and go at the end, in the middle, all at once: what Lean's server keeps must not be the old ones."""
     random, lines, pids = Random(1), [], set()
-    for _ in range(40):
+    for _ in range(24):
         change = random.random()
         if change < 0.3 and len(lines) < 6:
             lines.append(f"def a{len(lines)} : Nat := {random.randrange(9)}")

@@ -75,7 +75,7 @@ async def test_processes_are_replaced_before_their_old_states_are_too_many(monke
     monkeypatch.setattr(module, "RECYCLE_STARTS", 0)
     pids = set()
     async with repl() as backend:
-        for number in range(5):
+        for number in range(3):
             assert await kinds(backend, "intro h", f"exact {number}", "exact fun h => ⟨h.2, h.1⟩") == [
                 GOALS,
                 ERROR,
