@@ -12,6 +12,7 @@ import tempfile
 import uuid
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,24 +127,31 @@ def warm_lean(background: Background, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture
 def lent_lean(warm_lean: SharedLean, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who opens pocket Lean in this process gets the session's warm Lean: commands, evaluations and the library start
-    none of their own. Not for tests of settings of Lean's processes."""
+    none of their own, and it is known how it can be confined. Not for tests of settings of Lean's processes."""
     from node.eval import alone
     from node.lean import opened
     from proofmesh import engine
 
-    opening = opened.open_lean
+    ours = warm_lean.toolchain
+    opening, confining = opened.open_lean, LeanToolchain.confined
+
+    def is_ours(theirs: LeanToolchain) -> bool:
+        """Not one with another header or with modules of its own."""
+        parts = ((each.command, each.environment, each.default_header) for each in (ours, theirs))
+        return next(parts) == next(parts)
 
     @asynccontextmanager
     async def lent(settings: LeanProcessSettings, toolchain: LeanToolchain) -> AsyncIterator[OpenedLean]:
-        ours, theirs = (
-            (each.command, each.environment, each.default_header) for each in (warm_lean.toolchain, toolchain)
-        )
-        if ours == theirs:
+        if is_ours(toolchain):
             yield warm_lean.opened()
-        else:  # one with another header or with modules of its own
+        else:
             async with opening(settings, toolchain) as lean:
                 yield lean
 
+    async def confined(toolchain: LeanToolchain) -> LeanToolchain:
+        return replace(toolchain, protections=ours.protections) if is_ours(toolchain) else await confining(toolchain)
+
+    monkeypatch.setattr(LeanToolchain, "confined", confined)
     for module in (alone, opened, engine):
         monkeypatch.setattr(module, "open_lean", lent)
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.lean
 
 
 @pytest.fixture
-def verify(called):
+def verify(called, lent_lean):
     """The command in this process."""
     return partial(called, cli.main, "verify")
 
