@@ -35,7 +35,7 @@ from tests.message_values import ALL_MESSAGES, example_of, values_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
 
-few = settings(max_examples=8, deadline=None, derandomize=True, database=None)
+few = settings(max_examples=5, deadline=None, derandomize=True, database=None)
 
 of_every_message = pytest.mark.parametrize("cls", ALL_MESSAGES, ids=lambda cls: cls.__name__)
 

@@ -90,7 +90,7 @@ def test_a_tree_that_is_too_large_loses_messages_then_failed_tactics_then_all() 
         zlib.compress(b"no msgpack"),
         zlib.compress(msgspec.msgpack.encode([1])),
         zlib.compress(b"\xdd\xff\xff\xff\xff"),
-        zlib.compress(bytes(2**27)),
+        zlib.compress(bytes(2**26 + 1)),
         packed([msgspec.structs.replace(TREE, states=(ROOT,))]),
         packed([msgspec.structs.replace(TREE, states=(msgspec.structs.replace(ROOT, parent=0), LEAF))]),
         packed([msgspec.structs.replace(TREE, states=(msgspec.structs.replace(ROOT, best=1), LEAF))]),

@@ -8,7 +8,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from rich.live import Live
 from rich.panel import Panel
 from rich.progress import Progress, TextColumn
@@ -31,6 +31,8 @@ from common.output.visible import (
 from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
 
 ROOT = Path(__file__).parents[2]
+some = settings(max_examples=50, deadline=None, derandomize=True, database=None)
+
 ANY = st.text(
     st.characters(exclude_categories=[]) | st.sampled_from("\n\r\t\0\x1b\x9b\u202e\u200b\ufe0f\ud800\udcffa⚠∀\\")
 )
@@ -40,6 +42,7 @@ def seen(char: str) -> bool:
     return unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
+@some
 @given(ANY)
 def test_no_control_and_no_direction_is_left_and_every_character_can_be_read_back(text: str) -> None:
     shown = visible(text)
@@ -49,6 +52,7 @@ def test_no_control_and_no_direction_is_left_and_every_character_can_be_read_bac
         assert eval("'" + shown.replace("'", "\\'") + "'") == text
 
 
+@some
 @given(ANY)
 def test_several_lines_stay_lines_and_all_but_the_first_are_indented(text: str) -> None:
     shown = visible(text, multiline=True)
@@ -73,6 +77,7 @@ def test_escapes_are_those_that_people_know() -> None:
     assert visible("goals:\r\n    a\n      b", multiline=True) == "goals:\n    a\n      b", "it is indented already"
 
 
+@some
 @given(ANY)
 def test_json_is_exact_data_and_has_nothing_that_cannot_be_seen(text: str) -> None:
     for shown in (as_json({text: [text]}), as_json({text: [text]}, indent=2)):

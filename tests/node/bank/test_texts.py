@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from node.bank import command
 from node.bank.benchmarks import load_benchmark
@@ -147,6 +147,7 @@ def test_lines_of_a_text_that_are_no_statement_are_refused_with_their_number_and
     assert found["c"] == "n = n ∧\nn + 0 = n"
 
 
+@settings(max_examples=50, deadline=None, derandomize=True, database=None)
 @given(st.lists(st.sampled_from(MIXED.splitlines()), max_size=8))
 def test_no_line_of_a_text_is_lost(lines):
     rows = list(statements_of_text("\n".join(lines)))

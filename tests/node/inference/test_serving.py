@@ -175,8 +175,10 @@ SENSELESS = (
 )
 
 
-async def test_requests_that_make_no_sense_are_refused(bus: Bus, serving: Serves) -> None:
-    async with serving():
+async def test_requests_that_make_no_sense_and_weights_that_are_not_what_was_announced_are_refused(
+    bus: Bus, learner: Learner, serving: Serves
+) -> None:
+    async with serving() as context:
         for message in (
             request(samples=0),
             request(samples=9),
@@ -185,7 +187,13 @@ async def test_requests_that_make_no_sense_are_refused(bus: Bus, serving: Serves
         ):
             assert (await refused(bus, message)).kind == "malformed"
         assert (await refused(bus, request(v=99))).kind == "version"
+        await learner.announce(2, digest="0" * 128)
+        await eventually(lambda: "weights" in context.healthz()["problems"], what="a problem with the weights")
+        assert "version 2 cannot be loaded" in context.healthz()["problems"]["weights"]
         assert (await ask(bus, request())).weights == 1, "and the node lives on"
+        await learner.announce(3)
+        await serves(bus, 3)
+        assert context.healthz()["status"] == "ok"
 
 
 async def test_a_pinned_version_is_served_while_it_is_listed(
@@ -230,19 +238,6 @@ async def test_new_weights_under_load_lose_no_request(bus: Bus, learner: Learner
         await asyncio.gather(*clients)
     assert all(versions == sorted(versions) for versions in seen), "a client never sees older weights again"
     assert {version for versions in seen for version in versions} == {1, 2, 3}
-
-
-async def test_weights_that_are_not_what_was_announced_are_not_used(
-    bus: Bus, learner: Learner, serving: Serves
-) -> None:
-    async with serving() as context:
-        await learner.announce(2, digest="0" * 128)
-        await eventually(lambda: "weights" in context.healthz()["problems"], what="a problem with the weights")
-        assert "version 2 cannot be loaded" in context.healthz()["problems"]["weights"]
-        assert (await ask(bus, request())).weights == 1
-        await learner.announce(3)
-        await serves(bus, 3)
-        assert context.healthz()["status"] == "ok"
 
 
 # --- pause -----------------------------------------------------------------------------------------------------------

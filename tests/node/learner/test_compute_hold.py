@@ -30,7 +30,9 @@ from tests.node.learner.builders import planned, shown
 from tests.waiting import eventually
 
 
-async def test_inference_is_held_for_an_epoch_and_released(run: Run, bus: Bus) -> None:
+async def test_inference_is_held_for_an_epoch_and_released(run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compute_hold, "RENEW_EVERY", 0.05)
+    seen: list[PauseHold] = []
     heard: list[tuple[str, int]] = []
 
     async def pause(request: PauseRequest) -> Message:
@@ -60,31 +62,12 @@ async def test_inference_is_held_for_an_epoch_and_released(run: Run, bus: Bus) -
         state = await bus.get_state(KEY, PauseHold)
         assert ours() and state is not None and state.epoch == 5 and state.seconds > 0
         assert heard == [("pause", 5)]
+        await bus.watch_state(KEY, PauseHold, lambda state: seen.append(state) if state else None)
+        await eventually(lambda: len(seen) >= 3, what="a hold that is renewed while it lasts")
+        assert all(state.epoch == 5 and state.seconds > 0 for state in seen)
     state = await bus.get_state(KEY, PauseHold)
     assert state is not None and state.seconds == 0 and not ours()
     assert heard == [("pause", 5), ("resume", 5)] and holds.paused > 0
-
-
-async def test_a_hold_is_renewed_while_it_lasts(run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compute_hold, "RENEW_EVERY", 0.05)
-    seen: list[PauseHold] = []
-    await bus.watch_state(KEY, PauseHold, lambda state: seen.append(state) if state else None)
-    async with ComputeHolder(run).held():
-        await eventually(lambda: sum(state.seconds > 0 for state in seen) >= 3)
-
-
-async def test_a_proof_in_a_file_is_shown_as_its_command(run: Run, bus: Bus) -> None:
-    heard: list[ProofFound] = []
-    await bus.subscribe("telemetry.learner.*.proof", ProofFound, lambda _, found: heard.append(found))
-    place = Place(Context.of("variable (p : Prop)\n"), "theorem t (h : p ∧ p) : p := by\n  ", "\n")
-    for theorem in (Theorem("t", "", "p", place=place), Theorem("t", "(p : Prop)", "p → p")):
-        attempt = msgspec.structs.replace(planned(1).attempt, theorem=theorem)
-        await run.journal.proof(attempt, "  intro x\n  simp", 3)
-    await eventually(lambda: len(heard) == 2)
-    assert [each.lean for each in heard] == [
-        "theorem t (h : p ∧ p) : p := by\n  intro x\n  simp",
-        "theorem t (p : Prop) : p → p := by\n  intro x\n  simp",
-    ]
 
 
 async def test_the_solve_rate_is_of_recent_decided_attempts_to_prove_train_statements(run: Run) -> None:
@@ -103,11 +86,22 @@ async def test_the_solve_rate_is_of_recent_decided_attempts_to_prove_train_state
     assert journal.solve_rate() == 1.0
 
 
-async def test_a_point_is_in_the_file_in_the_gauge_and_on_the_way_to_the_monitor(run: Run, bus: Bus) -> None:
-    heard: list[Point] = []
-    await bus.subscribe("telemetry.learner.*.point", Point, lambda _, point: heard.append(point))
+async def test_points_and_proofs_are_told_to_the_monitor(run: Run, bus: Bus) -> None:
+    points: list[Point] = []
+    proofs: list[ProofFound] = []
+    await bus.subscribe("telemetry.learner.*.point", Point, lambda _, point: points.append(point))
+    await bus.subscribe("telemetry.learner.*.proof", ProofFound, lambda _, found: proofs.append(found))
     await run.journal.point(12, {"loss": 1.23456789, "value_loss": float("nan")})
-    await eventually(lambda: bool(heard))
+    # A proof in a file is shown as its command.
+    place = Place(Context.of("variable (p : Prop)\n"), "theorem t (h : p ∧ p) : p := by\n  ", "\n")
+    for theorem in (Theorem("t", "", "p", place=place), Theorem("t", "(p : Prop)", "p → p")):
+        attempt = msgspec.structs.replace(planned(1).attempt, theorem=theorem)
+        await run.journal.proof(attempt, "  intro x\n  simp", 3)
+    await eventually(lambda: bool(points) and len(proofs) == 2)
+    assert [each.lean for each in proofs] == [
+        "theorem t (h : p ∧ p) : p := by\n  intro x\n  simp",
+        "theorem t (p : Prop) : p → p := by\n  intro x\n  simp",
+    ]
     (point,) = Tail(run.directory.metrics).read().points
-    assert (point.step, point.values) == (12, {"loss": 1.234568}) and heard[0].step == 12
+    assert (point.step, point.values) == (12, {"loss": 1.234568}) and points[0].step == 12
     assert shown("learner_train_step") == 12

@@ -203,7 +203,9 @@ async def test_after_a_kill_it_goes_on_where_it_was_with_the_version_that_it_had
     assert (await run.store.call(Store.audit)).sound
 
 
-async def test_a_version_that_is_gone_ends_its_evaluation_and_not_the_run(run: Run, bus: Bus, tmp_path: Path) -> None:
+async def test_a_version_that_is_gone_and_other_statements_than_before_end_an_evaluation_and_not_the_run(
+    run: Run, bus: Bus, tmp_path: Path
+) -> None:
     async with process(run, bus, tmp_path) as world:
         await world.taken(6)
     next(run.directory.weights.glob("weights-000001*")).unlink()
@@ -212,6 +214,11 @@ async def test_a_version_that_is_gone_ends_its_evaluation_and_not_the_run(run: R
         gone, newest = await world.rows()
         assert gone.given_up is not None and gone.finished is None
         assert (newest.label, newest.weights) == ("step-1", 2) and world.lines() == []
+        (attempt,) = await world.taken(1)
+    run.data.beside[:] = [each for each in run.data.beside if each.theorem.name != attempt.theorem_id]
+    async with process(run, bus, tmp_path, step=2) as world:
+        await until(lambda: _begun(world, 3), what="the one without a mixture")
+        assert (await world.rows())[1].given_up is not None
 
 
 async def _begun(world: World, count: int) -> bool:
@@ -245,12 +252,3 @@ async def test_one_that_is_unfinished_when_learning_ends_has_no_result(run: Run,
 async def _given_up(world: World) -> bool:
     (only,) = await world.rows()
     return only.given_up is not None and only.finished is None
-
-
-async def test_other_statements_than_before_make_no_mixture(run: Run, bus: Bus, tmp_path: Path) -> None:
-    async with process(run, bus, tmp_path) as world:
-        (attempt,) = await world.taken(1)
-    run.data.beside[:] = [each for each in run.data.beside if each.theorem.name != attempt.theorem_id]
-    async with process(run, bus, tmp_path, step=1) as world:
-        await until(lambda: _begun(world, 2), what="the next evaluation")
-        assert (await world.rows())[0].given_up is not None

@@ -162,15 +162,15 @@ def test_bad_input_ends_with_code_2_and_the_reason(
 def test_an_interrupted_stage_goes_on_with_the_losses_that_it_would_have_had_whatever_was_damaged(
     tmp_path: Path,
 ) -> None:
-    settings = small(tmp_path)
+    settings = small(tmp_path, steps=4, save_every=2, evaluate_every=2)
     run_stage("sft", replace(settings, run="undisturbed"))
     run_stage("sft", replace(settings, minutes=0.0))  # ends after a step, with a checkpoint
     assert max(curve(tmp_path)) == 1
     run_stage("sft", settings)
-    model = checkpoints(tmp_path) / "step-000006" / "model.safetensors"
+    model = checkpoints(tmp_path) / "step-000004" / "model.safetensors"
     model.write_bytes(model.read_bytes()[:-100])
     run_stage("sft", settings)  # from the checkpoint before the damaged one
-    assert [path.name for path in complete(checkpoints(tmp_path))] == ["step-000003", "step-000006"]
+    assert [path.name for path in complete(checkpoints(tmp_path))] == ["step-000002", "step-000004"]
     for name in ("loss", "gradient_norm", "valid_loss"):
         undisturbed = curve(tmp_path, name, run="undisturbed")
         assert {step: value for step, value in curve(tmp_path, name).items() if step in undisturbed} == undisturbed
