@@ -3,15 +3,18 @@ import json
 import math
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from matplotlib.axes import Axes
 
 from common.output.terminal import Console
 from common.report.chart import Chart
 from common.report.page import page
 from common.report.table import Cell, Column, Table, as_document, right
 from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 EVIL = f"<script>alert(1)</script>\"' | [a](b) {HOSTILE}"
 
@@ -80,7 +83,7 @@ TEMPLATE = """{% extends "page.html" %}{% from "parts.html" import section, card
 {{ facts([(title, title), ("empty", "")]) }}<figure>{{ chart }}</figure>{% endblock %}"""
 
 
-def drawn(axes: Axes) -> None:
+def drawn(axes: "Axes") -> None:
     axes.plot([1, 2], [0.1, 0.2], label="$a$")
     axes.legend()
 

@@ -15,6 +15,7 @@ from common.protocol.attempts import (
     Purpose,
     unplayed,
 )
+from common.records import searches
 from common.records.searches import (
     BadSearch,
     FailedTactic,
@@ -90,13 +91,16 @@ def test_a_tree_that_is_too_large_loses_messages_then_failed_tactics_then_all() 
         zlib.compress(b"no msgpack"),
         zlib.compress(msgspec.msgpack.encode([1])),
         zlib.compress(b"\xdd\xff\xff\xff\xff"),
-        zlib.compress(bytes(2**26 + 1)),
+        zlib.compress(bytes(2**21)),
         packed([msgspec.structs.replace(TREE, states=(ROOT,))]),
         packed([msgspec.structs.replace(TREE, states=(msgspec.structs.replace(ROOT, parent=0), LEAF))]),
         packed([msgspec.structs.replace(TREE, states=(msgspec.structs.replace(ROOT, best=1), LEAF))]),
         packed([msgspec.structs.replace(TREE, states=(LEAF, ROOT))]),
     ],
 )
-def test_a_search_that_a_prover_made_up_is_refused_when_it_is_read(trees: bytes) -> None:
+def test_a_search_that_a_prover_made_up_is_refused_when_it_is_read(
+    trees: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searches, "MOST_UNPACKED", 2**20)
     with pytest.raises(BadSearch, match="of-t: the search"):
         unpacked("of-t", trees)

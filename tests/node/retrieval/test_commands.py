@@ -13,7 +13,6 @@ from node.retrieval.corpus import RetrievalError, read_corpus
 from node.retrieval.index import PremiseIndex
 from node.retrieval.queries import read_queries
 from node.retrieval.train_command import RetrieverSettings, Shape
-from node.retrieval.training import begin_model, train
 from node.tuning.run_folder import RunFolder
 from tests.node.retrieval.conftest import SHAPE
 
@@ -62,6 +61,8 @@ def test_what_cannot_be_trained_is_told_in_one_line(library_folder, tmp_path, mo
 
 @pytest.mark.slow
 def test_a_loss_that_is_no_number_ends_the_training_and_is_in_no_checkpoint(library_folder, tmp_path):
+    from node.retrieval.training import begin_model, train  # with sentence-transformers, which takes a second
+
     settings = RetrieverSettings([library_folder], from_scratch=True, shape=Shape(width=8), save_every=1, steps=9)
     corpus = read_corpus(library_folder)
     queries = read_queries(settings.data, corpus, held_out=10)

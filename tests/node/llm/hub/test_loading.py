@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForMaskedLM
 
@@ -37,6 +36,8 @@ def edit(file: Path, **changes: object) -> None:
 
 def adapter(base: str, where: Path, **changes: int) -> Path:
     """A LoRA adapter with random weights."""
+    from peft import LoraConfig, get_peft_model
+
     torch.manual_seed(3)
     config = LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
     model = get_peft_model(llama(**changes), config)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
+from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from node.model import checkpoint
 from node.model.hub.conversion import BadFolder, NotExportable, Origin, export, read_folder, without_paths
@@ -32,6 +32,8 @@ def test_untouched_it_comes_back_bit_by_bit(tmp_path, variant):
 
 
 def test_trained_on_with_transformers_it_comes_back(tmp_path):
+    from transformers import Trainer, TrainingArguments  # with datasets and pandas, which takes a second
+
     model, folder = written(tmp_path, **VARIANTS["everything"])
     theirs = loaded(folder)
     rows = [{"input_ids": row, "labels": row} for row in tiny_tokens()]
