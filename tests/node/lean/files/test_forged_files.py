@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.lean, pytest.mark.timeout(900)]
 BAD = {"bad", "bad_two"}
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
 async def test_a_forged_file_is_not_accepted_and_an_honest_one_beside_it_is(every: int) -> None:
     forgeries = {name: changed(change, repair=name not in UNREPAIRED) for name, change in CHANGES.items()}
     forgeries |= {name: changed(change) for name, change in HARMLESS.items()}
@@ -60,9 +60,7 @@ async def test_an_enormous_file_is_judged_within_its_limits(name: str, judged: J
     assert BAD.isdisjoint(accepted(await judged([File("Main", TEXT, ENORMOUS[name])])))
 
 
-@pytest.mark.parametrize(
-    "seeds", [(0, 1, 2, 8, 15), pytest.param(range(2000), marks=pytest.mark.slow)], ids=["some", "all"]
-)
+@pytest.mark.parametrize("seeds", [(0, 8, 15), pytest.param(range(2000), marks=pytest.mark.slow)], ids=["some", "all"])
 async def test_of_changed_files_nothing_is_accepted_but_what_the_text_proves(seeds: Sequence[int]) -> None:
     # The later ones of the sample are refused for reasons that few others meet.
     for batch in (seeds[first : first + 60] for first in range(0, len(seeds), 60)):

@@ -171,7 +171,7 @@ async def test_a_private_type_does_not_stand_for_a_public_one_of_the_same_form(v
 
 @pytest.mark.parametrize(
     "seeds",
-    [(0, 1, 2, 11), pytest.param(range(2000), marks=[pytest.mark.slow, pytest.mark.timeout(3600)])],
+    [(0, 11), pytest.param(range(2000), marks=[pytest.mark.slow, pytest.mark.timeout(3600)])],
     ids=["some", "all"],
 )
 async def test_of_changed_last_parts_nothing_is_accepted_but_what_the_text_proves(seeds: Sequence[int]) -> None:

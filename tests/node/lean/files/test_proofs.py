@@ -200,9 +200,7 @@ async def test_a_gap_alone_in_its_command_makes_it_a_theorem(verifier):
 
 @pytest.mark.lean
 async def test_a_theorem_above_that_is_not_proved_may_be_used_and_that_is_said(verifier):
-    for command, said in (
-        ("theorem t (h : p) : q ∧ p := ⟨?, h⟩\n", "a theorem above that is not proved yet"),
-        ("theorem t (h : p) : q ∧ p := ⟨?, sorry⟩\n", "1 other `sorry` of its command"),
-    ):
-        verdict = await verifier.verify(at(command, tactic=False), "  exact unproved p q h")
-        assert verdict.accepted and "sorryAx" in verdict.axioms and said in verdict.reason, verdict
+    command = at("theorem t (h : p) : q ∧ p := ⟨?, h⟩\n", tactic=False)
+    verdict = await verifier.verify(command, "  exact unproved p q h")
+    assert verdict.accepted and "sorryAx" in verdict.axioms, verdict
+    assert "a theorem above that is not proved yet" in verdict.reason

@@ -11,7 +11,11 @@ import pytest
 FOLDER = Path(__file__).parent
 
 
-@pytest.mark.parametrize("start", ["", "module\n@[expose] public section\n"], ids=["file", "module"])
+MODULE = pytest.param("module\n@[expose] public section\n", marks=pytest.mark.slow, id="module")
+"""Tactics in modules of the default tests are in tests/node/lean/files/test_modules.py."""
+
+
+@pytest.mark.parametrize("start", [pytest.param("", id="file"), MODULE])
 def test_it_accepts_a_proof_by_each_tactic(elaborate: Callable[[str], list[Any]], start: str) -> None:
     messages = elaborate(start + (FOLDER / "accepted.lean").read_text())
     assert [each for each in messages if each.severity == "error" or "sorry" in each.text] == []
