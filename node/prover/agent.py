@@ -530,7 +530,8 @@ class Agent(AttemptAgent):
         attempt fails. Raises BusError, BadAdvice."""
         try:
             with timeline.doing("policy"):
-                return await self._players[leaf.turn].policy.advise(leaf.state, self.attempt.samples, seed)
+                policy = self._players[leaf.turn].policy
+                return await policy.advise(leaf.state, self.attempt.samples, seed, again=leaf.round > 0)
         except StateTooLong as error:
             if not leaf.path:
                 raise

@@ -474,7 +474,7 @@ class Beginnings:
         self._proposals = [Proposal(text, 1.0) for text in texts]
         self._first = ""
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """The beginnings at the root state. A search's first request is for its root state."""
         self._first = self._first or state
         return Advice(list(self._proposals) if state == self._first else [], value(state), exhausted=True, samples=0)

@@ -198,6 +198,7 @@ class AttemptPolicies:
             patience=settings.policy_patience,
             sampling=attempt.sampling or settings.sampling,
             temperature=settings.search.prior_temperature,
+            resampling=settings.search.resampling_temperature,
         )
 
     def _opened_policy(self, name: PolicyName, sampling: Sampling) -> LanguageModelPolicy:

@@ -45,10 +45,10 @@ class MixturePolicy:
         self.parts = tuple(sorted(parts, key=lambda part: not part.has_values))
         self.strict = strict
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """The proposals of all parts; exhausted if all parts are. Raises the error of the first failed part, if all
         fail or `strict` is set."""
-        replies = await asyncio.gather(*(_ask(part, state, samples, seed) for part in self.parts))
+        replies = await asyncio.gather(*(_ask(part, state, samples, seed, again) for part in self.parts))
         too_long = [reply for reply in replies if isinstance(reply, StateTooLong)]
         # A state that is too long for some parts only is no failure: these parts propose nothing there.
         if len(too_long) < sum(part.share > 0 for part in self.parts):
@@ -59,9 +59,9 @@ class MixturePolicy:
         return mixed(advices)
 
 
-async def _ask(part: Part, state: str, samples: int, seed: int) -> Advice | BusError | BadAdvice:
+async def _ask(part: Part, state: str, samples: int, seed: int, again: bool) -> Advice | BusError | BadAdvice:
     try:
-        return await part.policy.advise(state, samples if part.share else 1, seed)
+        return await part.policy.advise(state, samples if part.share else 1, seed, again)
     except (BusError, BadAdvice) as error:
         return error
 
@@ -150,9 +150,9 @@ class ExploringPolicy:
         self._count = count
         self._rule = rule
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """The policy's advice with more proposals. Raises what the policy raises."""
-        advice = await self._policy.advise(state, samples, seed)
+        advice = await self._policy.advise(state, samples, seed, again)
         return replace(advice, proposals=explored(advice.proposals, state, self._count, seed, self._rule))
 
 
@@ -180,8 +180,8 @@ class RuledPolicy:
         self._policy = policy
         self._rule = rule
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """The policy's advice with the proposals that the rule takes. Raises what the policy raises."""
-        advice = await self._policy.advise(state, samples, seed)
+        advice = await self._policy.advise(state, samples, seed, again)
         taken = [each for each in advice.proposals if not tactic_problem(each.tactic, self._rule)]
         return replace(advice, proposals=taken, samples=advice.drawn)

@@ -69,7 +69,7 @@ class FixedPolicy:
         """The same list for a theorem with this rule."""
         return FixedPolicy(self._closing, rule)
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """All candidates, whatever the number of samples and the seed."""
         return advise(state, self._closing, self._rule)
 
@@ -373,7 +373,7 @@ class ListedTactics:
     def __init__(self, tactics: Sequence[str]) -> None:
         self._proposals = ranked(tactics)
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """All tactics, whatever the arguments."""
         return Advice(list(self._proposals), value(state), exhausted=True)
 
@@ -391,7 +391,7 @@ class NeighbourTactics:
         """The same states for a theorem with this rule."""
         return NeighbourTactics(self._proved, self._closing, rule)
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """The first `samples` tactics; nothing else is proposed for the state later. What is refused takes no room: a
         proof of another bank may have tactics that this theorem's rule refuses."""
         ordered = self._proved.ordered(state, listed(state, self._closing))

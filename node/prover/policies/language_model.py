@@ -80,7 +80,7 @@ class LanguageModelPolicy:
         policy._premises = premises
         return policy
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """Raises BadAdvice if the model gave no samples, and StateTooLong if the goals exceed its context."""
         try:
             drawn = await self._drawn(state, samples, seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from common.protocol import subjects
@@ -40,8 +40,9 @@ class Advice:
 class Policy(Protocol):
     """Proposes tactics and a value for a state. Equal arguments and equal weights give equal advice."""
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """`samples`: number of tactics to sample, duplicates included. Raises BusError."""
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
+        """`samples`: number of tactics to sample, duplicates included. `again`: the state was sampled before, so that
+        a network should vary its samples more. Raises BusError."""
 
 
 TEMPERATURE = 200.0
@@ -68,7 +69,7 @@ class StateTooLong(BadAdvice):
 class NoTactics:
     """The policy of a name that has parts for whole proofs only."""
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """Raises BadAdvice."""
         raise BadAdvice("this policy gives whole proofs and no tactics: use the method whole-proof")
 
@@ -86,9 +87,11 @@ class InferencePolicy:
         patience: float,
         sampling: Sampling = PLAIN,
         temperature: float = TEMPERATURE,
+        resampling: float = 0.0,
     ) -> None:
         """`weights`: requested version, None for the latest. `timeout`: seconds before a request is sent again.
         `patience`: seconds to wait for a reply in total, without broker outages. `temperature`: τ of `merge_samples`.
+        `resampling`: lowest temperature at which a state is sampled again.
         """
         self._asking = asking
         self._weights = weights
@@ -96,10 +99,11 @@ class InferencePolicy:
         self._patience = patience
         self._sampling = sampling
         self._temperature = temperature
+        self._again = replace(sampling, temperature=max(sampling.temperature, resampling))
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """Incomplete samples are dropped here, so they never reach Lean. Raises BusError, BadAdvice."""
-        reply = await self.ask(state, samples, seed)
+        reply = await self.ask(state, samples, seed, again=again)
         if not math.isfinite(reply.value):
             raise BadAdvice(f"weights {reply.weights} gave the value {reply.value} for the state {state[:80]!r}")
         return Advice(
@@ -111,7 +115,14 @@ class InferencePolicy:
         )
 
     async def ask(
-        self, state: str, samples: int, seed: int, *, proof: bool = False, conjecture: bool = False
+        self,
+        state: str,
+        samples: int,
+        seed: int,
+        *,
+        again: bool = False,
+        proof: bool = False,
+        conjecture: bool = False,
     ) -> TacticReply:
         """Request samples for a state; with `proof`, whole proofs of a statement; with `conjecture`, conjectures.
 
@@ -122,7 +133,7 @@ class InferencePolicy:
             samples=samples,
             seed=seed,
             weights=self._weights,
-            sampling=self._sampling,
+            sampling=self._again if again else self._sampling,
             proof=proof,
             conjecture=conjecture,
         )

@@ -125,7 +125,7 @@ class PremisePolicy:
         self._premises = premises
         self._unknown = unknown
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """All candidates, whatever the number of samples and the seed."""
         tactics = [tactic for tactic in moves(read_goal(state), self._premises) if not self._unknown(tactic)]
         return Advice(ranked(tactics), value(state), exhausted=True)
@@ -469,7 +469,7 @@ class RetrievedPolicy:
     def __init__(self, find: Find) -> None:
         self._find = find
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """All candidates, whatever the number of samples and the seed. Raises BadAdvice."""
         tactics = list(dict.fromkeys(moves_with(await self._find(state, IN_TACTICS))))
         return Advice(ranked(tactics), value(state), exhausted=True)

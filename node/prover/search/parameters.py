@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from common.limits import Discount, Factor, Loss, Natural, Positive, Ratio, Share
+from common.limits import Discount, Factor, Loss, Natural, Positive, Ratio, Share, Temperature
 
 LIST_PENALTY = 1.0
 """Largest `unvisited_penalty` for a list of tactics, because its values are only guesses."""
@@ -43,6 +43,10 @@ class SearchParameters:
     progressive_exponent: Share = 0.6
     """With these defaults the second expansion of a state with live tactics comes at 2,155 visits, the third at 6,840.
     If no tactic is left, it comes at the next visit."""
+    resampling_temperature: Temperature = 0.0
+    """Lowest temperature at which a network is sampled again at a state. At the same temperature, a network that is
+    sure of itself gives the same tactics again, where the search needs others: 1.5 proves more where proofs are long
+    (docs/results.md). 0, as in the pseudocode: the temperature of the first samples."""
     dead_after: Positive = 2
     """A state without live tactics is dead after this many expansions."""
     length_exponent: Share = 0.5

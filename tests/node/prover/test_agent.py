@@ -109,10 +109,10 @@ class ShortSighted(ToyPolicy):
         super().__init__(0)
         self.unread = unread
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         if self.unread(state):
             raise StateTooLong("the goals are too long", -8.0)
-        return await super().advise(state, samples, seed)
+        return await super().advise(state, samples, seed, again)
 
 
 async def test_a_state_that_the_policy_cannot_read_ends_its_branch_and_only_the_first_one_ends_the_search() -> None:
@@ -180,14 +180,27 @@ async def test_no_more_tactics_are_sent_to_lean_than_the_budget_has(leaves: int)
 
 async def test_what_the_policy_drew_is_counted() -> None:
     class Telling(ToyPolicy):
-        async def advise(self, state: str, samples: int, seed: int) -> Advice:
-            advice = await super().advise(state, samples, seed)
+        async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
+            advice = await super().advise(state, samples, seed, again)
             return Advice(advice.proposals, advice.value, samples=samples, tokens=7 * samples)
 
     told = (await agent(Telling(0), ToyLean(3, closing=10_000), simulations=20, leaves=1).play()).statistics
     assert (told.samples, told.tokens) == (6 * 20, 42 * 20)
     silent = (await play(3, closing=10_000, simulations=20, leaves=1)).statistics
     assert silent.tactics_tried <= silent.samples < 6 * 20 and silent.tokens == 0, "distinct tactics alone are known"
+
+
+async def test_a_policy_is_told_when_a_state_is_sampled_again() -> None:
+    heard: dict[str, list[bool]] = {}
+
+    class Hearing(Says):
+        async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
+            heard.setdefault(state, []).append(again)
+            return await super().advise(state, samples, seed, again)
+
+    await Agent(attempt(simulations=4), Hearing("t1"), ToyLean(3, closing=10_000), Playing("p", leaves=1)).play()
+    assert all(each == [False] + [True] * (len(each) - 1) for each in heard.values())
+    assert any(len(each) > 1 for each in heard.values())
 
 
 async def test_a_policy_that_repeats_itself_does_not_search_for_ever() -> None:
@@ -265,10 +278,10 @@ async def test_a_repeated_expansion_is_paid_once(method: Method) -> None:
 @pytest.mark.parametrize("error", [Unanswered("no inference node"), BadAdvice("nan")])
 async def test_a_policy_that_fails_is_an_error(error: Exception) -> None:
     class Failing(ToyPolicy):
-        async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
             if len(self.calls) == 5:
                 raise error
-            return await super().advise(state, samples, seed)
+            return await super().advise(state, samples, seed, again)
 
     for budget in ({"simulations": 40}, {"simulations": 40, "lean_attempts": 500, "seconds": 60.0}):
         wanted = attempt(**budget)  # type: ignore[arg-type]

@@ -20,6 +20,7 @@ from common.protocol.messages import (
     SampledTactic,
     TacticReply,
 )
+from common.settings import Sampling
 from node.prover.environment import TRANSPORT_SECONDS, UNKNOWN_SECONDS, LeanEnvironment
 from node.prover.policies.policy import BadAdvice, InferencePolicy
 from tests.node.prover.nodes import answer_tactics
@@ -56,6 +57,18 @@ async def test_busy_and_unknown_weights_are_waited_out(bus: Bus) -> None:
     assert {(request.state, request.samples, request.seed, request.weights) for request in asked} == {
         ("⊢ True", 3, 11, 7)
     }
+
+
+async def test_a_state_is_sampled_again_at_another_temperature(bus: Bus) -> None:
+    reply = TacticReply(tactics=SAMPLES, value=-2.5, weights=7, tokens=21)
+    asked = await answer_tactics(bus, [reply] * 4)
+    for temperature in (1.0, 2.0):
+        varied = InferencePolicy(
+            bus, weights=7, timeout=5.0, patience=30.0, sampling=Sampling(temperature), resampling=1.5
+        )
+        for again in (False, True):
+            await varied.advise("⊢ True", 3, seed=11, again=again)
+    assert [request.sampling.temperature for request in asked] == [1.0, 1.5, 2.0, 2.0]
 
 
 async def test_waiting_for_weights_and_asking_busy_nodes_share_one_patience(bus: Bus) -> None:

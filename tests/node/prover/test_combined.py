@@ -18,7 +18,7 @@ class Says:
     def __init__(self, value: float = -1.0, exhausted: bool = False, **masses: float) -> None:
         self.advice = Advice([Proposal(tactic, mass) for tactic, mass in masses.items()], value, exhausted, 3)
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         return self.advice
 
 
@@ -26,7 +26,7 @@ class Fails:
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         raise self.error
 
 
@@ -112,7 +112,7 @@ SAMPLED = [Proposal("constructor", 0.6), Proposal("exact hp", 0.2)]
 
 
 class Sampler:
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         return Advice(SAMPLED, -2.5, weights=4)
 
 

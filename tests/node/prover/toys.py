@@ -135,7 +135,7 @@ class Says:
     def __init__(self, *tactics: str, value: float = -3.0, exhausted: bool = False) -> None:
         self.advice = Advice([Proposal(tactic, 1.0) for tactic in tactics], value, exhausted)
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         return self.advice
 
 
@@ -146,7 +146,7 @@ class ToyPolicy:
         self.random = random.Random(jitter)
         self.calls: list[tuple[str, int]] = []
 
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+    async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         self.calls.append((state, seed))
         for _ in range(self.random.randrange(6)):
             await asyncio.sleep(0)
