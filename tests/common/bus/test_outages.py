@@ -17,7 +17,7 @@ from common.protocol.messages import Heartbeat, LogRecord, PauseAcknowledged, Pa
 from common.protocol.subjects import telemetry, todo
 from tests.background import start_again
 from tests.message_values import attempt, heartbeat, named
-from tests.waiting import eventually
+from tests.waiting import eventually, until
 
 pytestmark = pytest.mark.broker
 
@@ -104,6 +104,11 @@ async def test_an_outage_ends_what_waits_and_watches_servers_and_subscriptions_g
     leasing = asyncio.create_task(bus.lease("todo-train", Attempt, limit=1, wait=600))
     open_request = asyncio.ensure_future(ask(0, timeout=600))
     await started.wait()
+
+    async def pulls() -> bool:
+        return (await bus.queues())["todo-train"].pulls == 1
+
+    await until(pulls)
 
     # 1. What waits for the broker ends at once, and nothing new is asked.
     await kill(own_broker)
