@@ -70,9 +70,9 @@ async def test_the_demos_network_joins_where_the_list_alone_comes_to_no_end(
 ) -> None:
     asked, advise = [], InferencePolicy.advise
 
-    async def counted(self: InferencePolicy, state: str, samples: int, seed: int) -> Advice:
+    async def counted(self: InferencePolicy, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         asked.append(state)
-        return await advise(self, state, samples, seed)
+        return await advise(self, state, samples, seed, again)
 
     monkeypatch.setattr(InferencePolicy, "advise", counted)
     monkeypatch.setattr(policies, "DEMO_RUN", run_folder)
