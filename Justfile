@@ -5,7 +5,7 @@ set positional-arguments
 proofmesh := ".venv/bin/proofmesh"
 python := ".venv/bin/python"
 
-# Two for each core, because tests wait a third of their time; each takes a gigabyte.
+# Two for each core, because tests wait a third of their time; at most six, because each takes about a gigabyte.
 test_processes := `cores=$(nproc); echo $((cores < 3 ? 2 * cores : 6))`
 
 # List the recipes

@@ -89,10 +89,9 @@ def _plain(row: Row) -> Raw:
 
 
 def _bank(row: Row) -> Raw:
-    """A bank of ours: name, binders, conclusion; the split is the file's."""
-    name = _name(row, "name")
-    text = f"theorem {name} {_text(row, 'binders')} : {_text(row, 'conclusion')}"
-    return Raw(name, _text(row, "header"), text, split_of(row))
+    """A split of a bank of ours: name, binders, conclusion."""
+    theorem = Theorem(_name(row, "name"), _text(row, "binders"), _text(row, "conclusion"))
+    return Raw(theorem.name, _text(row, "header"), theorem.signature, split_of(row))
 
 
 _STATED = "formal_statement"

@@ -44,9 +44,9 @@ class SearchParameters:
     """With these defaults the second expansion of a state with live tactics comes at 2,155 visits, the third at 6,840.
     If no tactic is left, it comes at the next visit."""
     resampling_temperature: Temperature = 0.0
-    """Lowest temperature at which a network is sampled again at a state. At the same temperature, a network that is
-    sure of itself gives the same tactics again, where the search needs others: 1.5 proves more where proofs are long
-    (docs/results.md). 0, as in the pseudocode: the temperature of the first samples."""
+    """When a state is sampled again, the temperature is at least this. A network that is sure of itself otherwise gives
+    the same tactics again. 1.5 proves more where proofs are long (docs/results.md). 0: the temperature of the first
+    samples, as in the pseudocode. It is for our own networks; language models are sampled as before."""
     dead_after: Positive = 2
     """A state without live tactics is dead after this many expansions."""
     length_exponent: Share = 0.5

@@ -10,7 +10,7 @@ import pytest
 from common.output.command import Exit
 from node.command.evaluate import command as eval_command
 from node.command.proofs import prove as prove_command
-from tests.commands import Called, Run
+from tests.commands import Called, Command, Run
 from tests.node.llm.hub.tiny import SWAP, saved, taught
 
 pytestmark = pytest.mark.compute  # imports transformers
@@ -41,7 +41,9 @@ def test_a_model_proves_what_it_has_learned(prove: Run, prover: Path) -> None:
     assert len(err.splitlines()) == 3, err  # no words of the libraries
 
 
-def test_what_cannot_be_had_is_a_clear_line(called: Called, prover: Path) -> None:
+@pytest.mark.usefixtures("lent_lean")
+@pytest.mark.parametrize("command", [prove_command.main, eval_command.main])
+def test_what_cannot_be_had_is_a_clear_line(command: Command, called: Called, prover: Path) -> None:
     Path("empty").mkdir()
     told = {
         "hf:./nowhere@bfs-prover-v1": "hf:./nowhere: there is no such folder",
@@ -50,6 +52,8 @@ def test_what_cannot_be_had_is_a_clear_line(called: Called, prover: Path) -> Non
         f"hf:{prover}@nope": "no template `nope`",
         f"hf:{prover}+./nowhere@bfs-prover-v1": "hf:./nowhere: there is no such folder",
     }
+    rest = [STATEMENT] if command is prove_command.main else ["--bench", "pocket", "--out", "e"]
     for policy, words in told.items():
-        code, out, err = called(eval_command.main, "--policy", policy, "--bench", "pocket", "--out", "e")
-        assert code == 2 and not out and len(err.splitlines()) == 1 and words in err, err
+        code, out, err = called(command, "--policy", policy, *rest)
+        lines = [line for line in err.splitlines() if not line.startswith("searching")]
+        assert code == 2 and not out and len(lines) == 1 and words in lines[0], err

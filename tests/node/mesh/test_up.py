@@ -32,10 +32,8 @@ pytestmark = pytest.mark.process
 ROOT = Path(__file__).parents[3]
 
 
-def up_file(
-    folder: Path, port: int = 0, prover: int = 1, lean_proxy: int = 0, ui: int = 1, **sections: dict[str, object]
-) -> Path:
-    counts = {"learner": 0, "inference": 0, "prover": prover, "lean_proxy": lean_proxy, "ui": ui, "grace": 10.0}
+def up_file(folder: Path, port: int = 0, prover: int = 1, lean_proxy: int = 0, **sections: dict[str, object]) -> Path:
+    counts = {"learner": 0, "inference": 0, "prover": prover, "lean_proxy": lean_proxy, "grace": 10.0}
     return mesh_file(folder, "up-test", port, up=counts, prover={"policy": "fixed"}, **sections)
 
 
@@ -76,24 +74,25 @@ async def test_a_mesh_replaces_a_killed_broker_and_a_signal_stops_everything_in_
     killed: test_supervisor.py, test_faults.py."""
     # 1. All nodes run, and write lines of JSON.
     port = free_port()
-    process = await up(up_file(tmp_path, port=port, ui=0))
-    for name, words in (("broker", "streams are ready"), ("prover", "node runs")):
-        await eventually(lambda name=name, words=words: logged(tmp_path, name, words), 60, name)  # type: ignore[misc]
+    process = await up(up_file(tmp_path, port=port))
+    await eventually(lambda: logged(tmp_path, "broker", "streams are ready"), 60, "the broker")
+    await eventually(lambda: logged(tmp_path, "prover", "node runs"), 60, "the prover")
+    await eventually(lambda: logged(tmp_path, "ui", "node runs"), 60, "the monitor")
     bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{port}"), run="up-test", name="test", wait=30)
 
     async def nodes(role: str) -> dict[str, int]:
         return {node.node_id: node.pid for node in await bus.nodes() if node.role == role}
 
-    for name in ("broker", "prover"):
+    for name in ("broker", "prover", "ui"):
         lines = (tmp_path / f"runs/up-test/logs/{name}.log").read_text().splitlines()
         assert all(each["event"] and each["timestamp"][:2] == "20" for each in map(json.loads, lines))
 
     # 2. A broker that is killed is started again at its address, and the others go on.
     async def registered() -> bool:
-        return all([await nodes(role) for role in ("broker", "prover")])
+        return all([await nodes(role) for role in ("broker", "prover", "ui")])
 
     await until(registered)
-    prover = await nodes("prover")
+    others = await nodes("prover") | await nodes("ui")
     ((broker, pid),) = (await nodes("broker")).items()
     assert descendants(pid), "nats-server is a child of the broker's node"
     os.kill(pid, signal.SIGKILL)
@@ -104,17 +103,17 @@ async def test_a_mesh_replaces_a_killed_broker_and_a_signal_stops_everything_in_
         return bool((await nodes("broker")).keys() - {broker})
 
     await until(broker_again)
-    assert await nodes("prover") == prover, "the other nodes go on"
+    assert await nodes("prover") | await nodes("ui") == others, "the other nodes go on"
     await bus.close()
     # 3. A signal stops all in order.
     below = descendants(process.pid)
-    assert len(below) == 3  # broker, nats-server, prover
+    assert len(below) == 4  # broker, nats-server, ui, prover
     process.send_signal(signal.SIGINT)
     _, errors = await process.communicate()
     assert process.returncode == 0, errors.decode()
     assert all(is_gone(child) for child in below)
     stopped = [line.split()[1] for line in errors.decode().splitlines() if line.endswith(": stopping")]
-    assert stopped == ["prover:", "broker:"]
+    assert stopped == ["prover:", "ui:", "broker:"]
     assert logged(tmp_path, "prover", "node left")
 
 

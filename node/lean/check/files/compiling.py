@@ -134,7 +134,7 @@ class Compiler:
         compiled = Compiled(Text(text, self.version, named_as))
         suspects = _Suspects()
         passed: set[int] = set()
-        out_of_limits, import_seconds = 0, None
+        out_of_limits, import_seconds = 0, 0.0  # the imports are measured once a time limit is exceeded
         for attempt in range(PASSES if salvage else 1):
             place = folder / str(attempt)
             source = place.joinpath("source", *module.split(".")).with_suffix(".lean")
@@ -142,8 +142,8 @@ class Compiler:
             (place / "out").mkdir()
             source.write_text(compiled.text.without(compiled.failed), encoding="utf-8")
             more_seconds = SECONDS_PER_LINE * text.count("\n")
-            finished = await self._lean(place, source, path, more_seconds + (import_seconds or 0.0))
-            if finished.timed_out and import_seconds is None and imports(text):
+            finished = await self._lean(place, source, path, more_seconds + import_seconds)
+            if finished.timed_out and not import_seconds and imports(text):
                 import_seconds = await self._import_seconds(folder / "imports", text, path)
                 if import_seconds > IMPORTS_SHARE * self._limits.seconds:
                     finished = await self._lean(place, source, path, more_seconds + import_seconds)
@@ -172,7 +172,7 @@ class Compiler:
             # If Lean was stopped, it may not have finished the last command that it reported.
             passed.update(command.start for command in (reported[:-1] if limit else reported))
             reason = f"it exceeded a limit: {limit}" if finished.cut else limit
-            if (import_seconds or 0.0) >= self._limits.seconds:
+            if import_seconds >= self._limits.seconds:
                 reason += "; its imports alone take longer than the time limit: allow more seconds"
             if limit and not suspects.settle(compiled, reported[-1] if reported else None, reason):
                 break
