@@ -380,7 +380,9 @@ class Program:
                 self._function(self.inputs)
         torch.cuda.current_stream().wait_stream(side)
         self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
+        # Only calls of this thread may disturb the capture: by default, another one that puts new weights on the GPU
+        # meanwhile makes both fail.
+        with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
             self._output = self._function(self.inputs)
 
     def __call__(self, values: dict[str, Tensor]) -> Tensor:
