@@ -178,12 +178,23 @@ def play(study: Study, name: str, values: Values, table: Mapping[str, Any]) -> i
     # 3. The command, and the row about it.
     command = [str(each) for each in filled(table["command"], values)]
     shown = subprocess.DEVNULL if command[0] == "eval" else None
-    began, program = time.time(), [sys.executable, "-m", "node.command.cli"]
-    code = subprocess.run([*program, *command], check=False, stdout=shown).returncode
+    began = time.time()
+    code = carry_out([sys.executable, "-m", "node.command.cli", *command], shown)
     seconds = round(time.time() - began, 1)
     row = {"cell": name, "command": command, "began": round(began), "seconds": seconds, "exit": code}
     write_whole(out / "cells" / f"{name}.json", json.dumps(row, indent=2).encode() + b"\n")
     return code
+
+
+def carry_out(command: Sequence[str], shown: int | None) -> int:
+    """Run a command; returns its exit code. Ctrl-C in a terminal reaches the command as well, which ends in its own way
+    (`subprocess.run` would kill it after a quarter of a second)."""
+    process = subprocess.Popen(command, stdout=shown)
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            continue
 
 
 def changed(content: dict[str, Any], changes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

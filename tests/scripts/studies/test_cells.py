@@ -1,5 +1,8 @@
 import json
+import os
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,14 +63,14 @@ def test_a_study_stops_at_a_failed_cell_and_goes_on_where_it_stopped(
     file, calls, codes = tmp_path / "study.toml", [], {"2": 3}
     file.write_text(STUDY.replace("OUT", str(tmp_path / "out")) + f'done = "{tmp_path}/done-{{each}}"\n')
 
-    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+    def run(command: list[str], _: object) -> int:
         calls.append(command[-1])
         code = codes.get(command[-1], 0)
         if not code:
             (tmp_path / f"done-{command[-1]}").touch()
-        return subprocess.CompletedProcess(command, code)
+        return code
 
-    monkeypatch.setattr(studies.subprocess, "run", run)
+    monkeypatch.setattr(studies, "carry_out", run)
     assert main([str(file)]) == 3
     row = json.loads((tmp_path / "out" / "cells" / "try-2.json").read_text())
     assert (row["exit"], row["command"]) == (3, ["eval", "--seed", "2"])
@@ -75,6 +78,30 @@ def test_a_study_stops_at_a_failed_cell_and_goes_on_where_it_stopped(
     assert main([str(file)]) == 0
     assert calls == ["1", "2", "2", "3"], "a finished cell is not played again"
     assert main([str(file), "--only", "try-1"]) == 0
+
+
+@pytest.mark.process
+def test_a_study_that_is_stopped_with_ctrl_c_lets_its_command_end_in_its_own_way(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    content = {
+        "settings": {"out": str(tmp_path / "out")},
+        "cell": [{"name": "watch", "command": ["ui", "--bus.url", "nats://127.0.0.1:1", "--patience", "None"]}],
+    }
+    file.write_text(tomli_w.dumps(content))
+    study = subprocess.Popen(
+        [sys.executable, "-m", "scripts.studies", str(file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert study.stdout is not None
+    while "broker not reached" not in study.stdout.readline():
+        assert study.poll() is None
+    os.killpg(study.pid, signal.SIGINT)
+    study.communicate()
+    assert json.loads((tmp_path / "out" / "cells" / "watch.json").read_text())["exit"] == 0, "stopped, and not killed"
+    assert study.returncode == 0
 
 
 def test_the_banks_of_the_study_of_depth_have_folders_of_their_own() -> None:
