@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import dataclasses
 import gc
 import json
@@ -15,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -35,7 +37,7 @@ PARTS_SECONDS = {
     "training": 240,
     "learner": 120,
     "ranks": 120,
-    "swap": 90,
+    "swap": 120,
     "memory": 120,
     "models": 120,
     "vllm": 20,
@@ -557,7 +559,16 @@ def swap_part(device: str) -> Results:
     built = settled(place)
     generate(second, shape, 8, 1 << 21)
     first_answers = settled(place)
-    # 2. Steps alone, states alone, and both at once.
+    # 2. Versions that arrive in another thread, as in a node, while a new engine meets its first batches (and captures
+    #    their graphs, which the other thread must not disturb).
+    with ThreadPoolExecutor(1) as loader:
+        loaded = loader.submit(keep_loading, engine, place, arrived := threading.Event())
+        third = Generator(engine.weights, engine.settings)
+        for number in range(4):
+            generate(third, shape, 1 + 10 * number, (5 + number) << 22)
+        arrived.set()
+        versions = loaded.result()
+    # 3. Steps alone, states alone, and both at once.
     work = Train(shape="small" if gpu else "demo", device=device, precision="auto", batch_tokens=8192 if gpu else 512)  # type: ignore[arg-type]
     work.micro_tokens = work.batch_tokens
     teacher = trainer(work)
@@ -586,6 +597,7 @@ def swap_part(device: str) -> Results:
         "step_ms_beside": round(1e3 * statistics.median_high(beside), 1),
         "states_per_s_alone": round(rate_alone),
         "states_per_s_beside": round(rate_beside),
+        "versions_beside_first_batches": versions,
         "memory_mb": round(torch.cuda.max_memory_allocated() / 2**20) if gpu else 0,
     }
     return found | {
@@ -593,6 +605,19 @@ def swap_part(device: str) -> Results:
         f"a step takes {found['step_ms_beside']} ms (alone {found['step_ms_alone']}), {found['states_per_s_beside']} "
         f"states/s (alone {found['states_per_s_alone']})"
     }
+
+
+def keep_loading(engine: Generator, place: torch.device, enough: threading.Event) -> int:
+    """Bring the engine's weights to the device as new ones until there are `enough`; returns how often, at least once.
+    Raises RuntimeError if the device refuses."""
+    from node.inference.engine.engine import Engine as Generator
+
+    count = 0
+    while not count or not enough.is_set():
+        model = copy.deepcopy(engine.weights.model).to("cpu").to(place)
+        Generator(dataclasses.replace(engine.weights, model=model), engine.settings)
+        count += 1
+    return count
 
 
 def generate(engine: Generator, shape: Shape, count: int, first: int) -> None:
