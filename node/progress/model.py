@@ -9,13 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import (
-    AutoModelForSequenceClassification,
-    AutoTokenizer,
-    BertConfig,
-    BertForSequenceClassification,
-    PreTrainedTokenizerFast,
-)
+import transformers
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedTokenizerFast
 
 from node.data.errors import InputError
 from node.llm.address import BadModel
@@ -91,7 +86,8 @@ def fresh(shape: Shape, max_tokens: int, texts: Iterable[str], device: str, *, s
     """A small BERT with random weights and a tokenizer trained on these texts."""
     torch.manual_seed(seed)
     tokenizer = _fresh_tokenizer(texts, shape.vocab_size, max_tokens)
-    config_type: Any = BertConfig
+    # These two by their module: only now it imports all model classes, which takes seconds.
+    config_type: Any = transformers.BertConfig
     config = config_type(
         vocab_size=len(tokenizer),
         hidden_size=shape.width,
@@ -106,7 +102,7 @@ def fresh(shape: Shape, max_tokens: int, texts: Iterable[str], device: str, *, s
         # transformers' 0.02 is for wide models: attention in a narrow one would stay uniform for hundreds of steps.
         initializer_range=shape.width**-0.5,
     )
-    model: Any = BertForSequenceClassification(config)
+    model: Any = transformers.BertForSequenceClassification(config)
     return _ready(model.to(_device(device)), tokenizer, max_tokens)
 
 

@@ -32,7 +32,6 @@ from node.llm.servers import INSTALL
 from node.llm.settings import HubSettings
 from node.model.hub.configuration_proofmesh import ProofmeshConfig
 from node.model.hub.folders import ADAPTER_CONFIG, CONFIG
-from node.model.hub.modeling_proofmesh import ProofmeshForCausalLM, ProofmeshModel
 
 WORDS = 300
 """Maximum characters of a library's message in an error."""
@@ -328,6 +327,9 @@ def _last(name: str) -> str:
 
 def register() -> None:
     """Register the architecture; repeated calls are harmless."""
+    # Here, because they import transformers' model classes, which takes seconds: only who loads a model waits.
+    from node.model.hub.modeling_proofmesh import ProofmeshForCausalLM, ProofmeshModel
+
     # Also by name: transformers' Trainer and other libraries look up causal models in this table.
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[ProofmeshConfig.model_type] = ProofmeshForCausalLM.__name__
     AutoConfig.register(ProofmeshConfig.model_type, ProofmeshConfig, exist_ok=True)

@@ -22,7 +22,6 @@ from node.model.checkpoint_folders import PROOFS_KEY
 from node.model.config import FileMismatch, ModelConfig, ModelConfigError
 from node.model.hub.configuration_proofmesh import ProofmeshConfig
 from node.model.hub.folders import ADAPTER_CONFIG, CONFIG, written_folder
-from node.model.hub.modeling_proofmesh import ProofmeshForCausalLM
 from node.model.hub.tokenizers import fast_tokenizer, save_tokenizer
 from node.model.tokenizer import BOS, EOS, PAD, Tokenizer
 from node.model.transformer import Transformer
@@ -177,6 +176,9 @@ def export(model: Transformer, tokenizer: Tokenizer, out: Path, origin: Origin, 
         shape = hub_shape(model.config)
     except ShapeError as error:
         raise NotExportable(str(error)) from error
+    # Only now, with transformers' model classes, which takes seconds.
+    from node.model.hub.modeling_proofmesh import ProofmeshForCausalLM
+
     specials: dict[str, Any] = {"pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS}
     ours: dict[str, Any] = {
         "auto_map": dict(AUTO_MAP),

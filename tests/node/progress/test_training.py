@@ -10,7 +10,6 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from node.progress import command
 from node.progress.data import Question, question, questions, read, split
 from node.progress.model import begin
-from node.progress.training import baselines, measures
 from tests.node.progress.conftest import flags, rows, write
 
 pytestmark = pytest.mark.compute  # imports transformers
@@ -40,6 +39,8 @@ def test_rows_without_a_theorem_begin_one_where_the_prefix_is_empty(tmp_path):
 
 
 def test_the_errors_are_what_they_say():
+    from node.progress.training import measures  # with transformers' Trainer, which takes seconds
+
     found = measures([0.0, 1.0, 4.0], [0, 1, 2])
     assert found["mean_absolute_error"] == pytest.approx(2 / 3, abs=1e-4)
     assert found["root_mean_squared_error"] == pytest.approx((4 / 3) ** 0.5, abs=1e-4)
@@ -50,6 +51,8 @@ def test_the_errors_are_what_they_say():
 
 
 def test_lengths_alone_predict_what_they_decide():
+    from node.progress.training import baselines, measures
+
     asked = [Question(question("⊢ " + "x" * 20 * steps, "simp"), float(steps)) for steps in range(6)]
     found = baselines(asked, asked)
     truth = [each.steps for each in asked]

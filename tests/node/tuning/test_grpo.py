@@ -11,8 +11,6 @@ import torch
 from safetensors.torch import load_file
 
 from node.data.errors import InputError
-from node.tuning.grpo import run
-from node.tuning.grpo_trainer import GrpoWatch, RewardLost
 from node.tuning.settings import (
     EvaluationSettings,
     GrpoSettings,
@@ -62,6 +60,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+def run(wanted: GrpoSettings) -> dict[str, Any]:
+    from node.tuning import grpo  # with transformers and TRL, which takes seconds
+
+    return grpo.run(wanted)
+
+
 def settings(model: Path | str, data: Path | str, out: Path, *, steps: int = 2, **more: Any) -> GrpoSettings:
     given: dict[str, Any] = {
         "reward": "grpo_test_rewards:many_a",
@@ -93,6 +97,8 @@ def test_what_is_paid_becomes_more_frequent(tiny, data, tmp_path):
 
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on_to_the_same_weights(tiny, data, tmp_path, monkeypatch):
+    from node.tuning.grpo_trainer import GrpoWatch
+
     whole = settings(tiny, data, tmp_path / "whole", steps=4)
     run(whole)
 
@@ -127,6 +133,8 @@ def test_lean_pays_steps_and_an_adapter_is_saved_alone(tiny, data, tmp_path, mon
 
 
 def test_steps_without_any_reward_end_the_run_and_the_last_checkpoint_stays(tiny, data, tmp_path):
+    from node.tuning.grpo_trainer import RewardLost
+
     lost = settings(tiny, data, tmp_path / "out", steps=5, reward="grpo_test_rewards:none", lost_steps=3)
     with pytest.raises(
         RewardLost, match=r"3 consecutive steps had no reward at all: Lean is away; the checkpoint of step 2 is kept"

@@ -20,7 +20,6 @@ from node.llm.hub.loading import load
 from node.llm.settings import HubSettings
 from node.tuning import commands
 from node.tuning.base_model import base_of
-from node.tuning.carrying_out import Interrupted, written
 from node.tuning.run_folder import RunFolder
 from node.tuning.settings import (
     KeepingSettings,
@@ -31,11 +30,22 @@ from node.tuning.settings import (
     PlaceSettings,
     SftSettings,
 )
-from node.tuning.sft import dry_run, run
 from tests.node.tuning.conftest import command_of_card, write_steps
 from tests.parsing import refusal_of
 
 pytestmark = pytest.mark.compute
+
+
+def run(wanted: SftSettings) -> dict[str, Any]:
+    from node.tuning import sft  # with transformers and TRL, which takes seconds
+
+    return sft.run(wanted)
+
+
+def dry_run(wanted: SftSettings) -> list[str]:
+    from node.tuning import sft
+
+    return sft.dry_run(wanted)
 
 
 def settings(
@@ -204,12 +214,16 @@ def test_a_full_disk_keeps_the_last_checkpoint(
 def test_only_what_stops_the_writing_of_files_is_told_as_that(
     error: Exception, kind: type[Exception], tmp_path: Path
 ) -> None:
+    from node.tuning.carrying_out import written
+
     with pytest.raises(kind) as raised, written(RunFolder(tmp_path)):
         raise error
     assert type(raised.value) is kind
 
 
 def test_ctrl_c_keeps_a_checkpoint(tiny: Path, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from node.tuning.carrying_out import Interrupted
+
     completed = RunFolder.completed
 
     def interrupt(folder: RunFolder, step: int, seconds: float) -> None:

@@ -1,6 +1,7 @@
 """What is trained on to the token: the tokens that the model is asked with, then the answer's, then its end."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,19 @@ from node.llm.prompts import proof_prompt, tactic_prompt
 from node.llm.settings import HubSettings
 from node.tuning.base_model import base_of
 from node.tuning.examples import Example, proof_example, step_example
-from node.tuning.sft import IGNORED, TOO_LONG, Encoder, as_examples
 from tests.node.tuning.test_examples import SCRIPT, STATE, THEOREM
 
 pytestmark = pytest.mark.compute  # imports transformers
 
 MULTI = "cases n with\n| zero => rfl\n| succ m => simp"
+
+
+@pytest.fixture(scope="module")
+def sft() -> Any:
+    """Imported for tests alone: with transformers' Trainer and TRL, which takes seconds."""
+    from node.tuning import sft
+
+    return sft
 
 
 def shape(folder: Path) -> Loaded:
@@ -31,22 +39,22 @@ def step(template: str, tactic: str = MULTI) -> Example:
     return example
 
 
-def test_raw_training_text_is_inference_text_and_the_answer(tiny: Path) -> None:
+def test_raw_training_text_is_inference_text_and_the_answer(sft: Any, tiny: Path) -> None:
     loaded, template = shape(tiny), templates.load("bfs-prover-v1")
-    row = Encoder("tiny", loaded, template).one(step("bfs-prover-v1"))
+    row = sft.Encoder("tiny", loaded, template).one(step("bfs-prover-v1"))
     assert row is not None
     asked = Reader("tiny", loaded, template).ids(tactic_prompt(template, STATE))
     assert row.ids[: row.prompt] == asked
     assert loaded.tokenizer.decode(row.ids[row.prompt :]) == f"{MULTI}</s>"
-    assert row.labels[: row.prompt] == [IGNORED] * len(asked)
+    assert row.labels[: row.prompt] == [sft.IGNORED] * len(asked)
     assert row.labels[row.prompt :] == list(row.ids[row.prompt :])
 
 
-def test_chat_training_text_is_the_conversation_that_the_model_is_asked_with(chat: Path) -> None:
+def test_chat_training_text_is_the_conversation_that_the_model_is_asked_with(sft: Any, chat: Path) -> None:
     loaded, template = shape(chat), templates.load("goedel-prover-v2")
     example = proof_example(template, Proof(THEOREM, SCRIPT))
     assert isinstance(example, Example)
-    row = Encoder("chat", loaded, template).one(example)
+    row = sft.Encoder("chat", loaded, template).one(example)
     assert row is not None
     prompt = proof_prompt(template, THEOREM)
     assert row.ids[: row.prompt] == Reader("chat", loaded, template).ids(prompt)
@@ -58,25 +66,25 @@ def test_chat_training_text_is_the_conversation_that_the_model_is_asked_with(cha
     assert row.ids[-1] in loaded.ends
 
 
-def test_a_chat_needs_a_chat_template(tiny: Path) -> None:
+def test_a_chat_needs_a_chat_template(sft: Any, tiny: Path) -> None:
     with pytest.raises(InputError, match="is a conversation, and the tokenizer has no chat template: name a raw"):
-        Encoder("tiny", shape(tiny), templates.load("deepseek-prover-v2"))
+        sft.Encoder("tiny", shape(tiny), templates.load("deepseek-prover-v2"))
 
 
-def test_what_the_model_cannot_read_or_finish_is_left_out_and_counted(tiny: Path) -> None:
+def test_what_the_model_cannot_read_or_finish_is_left_out_and_counted(sft: Any, tiny: Path) -> None:
     loaded, template = shape(tiny), templates.load("bfs-prover-v1")
     long_answer = step("bfs-prover-v1", "simp [" + ", ".join(["h"] * 300) + "]")
     long_state = step_example(template, Step("t", "x : Nat\n" * 150 + "⊢ True", "simp"))
     assert isinstance(long_state, Example)
-    found = Encoder("tiny", loaded, template).encoded([step("bfs-prover-v1", "simp"), long_answer, long_state])
-    assert len(found.rows) == 1 and found.left_out == {TOO_LONG: 2}
-    assert Encoder("tiny", loaded, template, most=5).one(step("bfs-prover-v1", "simp")) is None
+    found = sft.Encoder("tiny", loaded, template).encoded([step("bfs-prover-v1", "simp"), long_answer, long_state])
+    assert len(found.rows) == 1 and found.left_out == {sft.TOO_LONG: 2}
+    assert sft.Encoder("tiny", loaded, template, most=5).one(step("bfs-prover-v1", "simp")) is None
 
 
-def test_pairs_are_trained_on_to_the_letter_by_raw_templates_alone() -> None:
+def test_pairs_are_trained_on_to_the_letter_by_raw_templates_alone(sft: Any) -> None:
     pairs = [Pair("theorem t : 1 = 1 := by", "\n  rfl\n```", 0.25), Pair("<hard theorem>", "\ntheorem u : 2 = 2")]
-    [first, second] = as_examples(templates.load("stp"), pairs)
+    [first, second] = sft.as_examples(templates.load("stp"), pairs)
     assert (first.prompt.text, first.completion, first.weight) == (pairs[0].prompt, pairs[0].completion, 0.25)
     assert second.weight == 1.0
     with pytest.raises(InputError, match="`kimina-prover` is a conversation"):
-        as_examples(templates.load("kimina-prover"), pairs)
+        sft.as_examples(templates.load("kimina-prover"), pairs)

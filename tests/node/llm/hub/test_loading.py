@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
-from transformers import BertConfig, BertForMaskedLM
 
 from node.llm.address import BadModel, HubAddress
 from node.llm.hub.loading import load
@@ -89,8 +89,8 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
         "needs its own Python code.*--models.hf.trust-remote-code",
     ),
     "masked": (
-        lambda at: BertForMaskedLM(
-            BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2)
+        lambda at: transformers.BertForMaskedLM(
+            transformers.BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2)
         ).save_pretrained(at),
         "BertForMaskedLM does not generate text",
     ),

@@ -1,23 +1,15 @@
 """Models in this process: samples that depend on their seeds alone, whatever is drawn beside them."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 import torch
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    BartConfig,
-    BartForConditionalGeneration,
-    GenerationConfig,
-    MambaConfig,
-    MambaForCausalLM,
-    MistralConfig,
-    MistralForCausalLM,
-    PreTrainedModel,
-)
+import transformers
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from node.llm.address import HubAddress
 from node.llm.hub import sampler as engine
@@ -81,15 +73,15 @@ SHAPE = {"vocab_size": len(tiny_tokenizer()), "pad_token_id": 0, "bos_token_id":
 WIDE = {"hidden_size": 32, "num_hidden_layers": 2}
 CODER = {"layers": 2, "attention_heads": 4, "ffn_dim": 64}
 
-OTHER_CACHES: dict[str, Callable[[], PreTrainedModel]] = {
-    "a sliding window": lambda: MistralForCausalLM(
-        MistralConfig(
+OTHER_CACHES: dict[str, Callable[[], transformers.PreTrainedModel]] = {
+    "a sliding window": lambda: transformers.MistralForCausalLM(
+        transformers.MistralConfig(
             **SHAPE, **WIDE, intermediate_size=64, num_attention_heads=4, num_key_value_heads=2, sliding_window=8
         )
     ),
-    "a cache of its own": lambda: MambaForCausalLM(MambaConfig(**SHAPE, **WIDE)),
-    "an encoder and positions": lambda: BartForConditionalGeneration(
-        BartConfig(
+    "a cache of its own": lambda: transformers.MambaForCausalLM(transformers.MambaConfig(**SHAPE, **WIDE)),
+    "an encoder and positions": lambda: transformers.BartForConditionalGeneration(
+        transformers.BartConfig(
             **SHAPE,
             **{f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in CODER.items()},
             d_model=32,

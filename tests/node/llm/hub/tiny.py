@@ -1,19 +1,14 @@
 """Small models with random weights, saved as people save theirs."""
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
+import transformers  # imports model classes with their first use, which takes seconds
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import (
-    LlamaConfig,
-    LlamaForCausalLM,
-    PreTrainedModel,
-    PreTrainedTokenizerFast,
-    T5Config,
-    T5ForConditionalGeneration,
-)
 
 torch.set_num_threads(1)  # tests share the machine
 
@@ -49,9 +44,9 @@ def _bpe() -> str:
     return str(tokenizer.to_str())
 
 
-def tiny_tokenizer() -> PreTrainedTokenizerFast:
+def tiny_tokenizer() -> transformers.PreTrainedTokenizerFast:
     """Byte-level, with `<s>` before each text."""
-    return PreTrainedTokenizerFast(
+    return transformers.PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer.from_str(_bpe()),
         pad_token="<pad>",
         bos_token="<s>",
@@ -60,22 +55,22 @@ def tiny_tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
-def llama(seed: int = 0, sharpness: float = 20.0, **changes: object) -> LlamaForCausalLM:
+def llama(seed: int = 0, sharpness: float = 20.0, **changes: object) -> transformers.LlamaForCausalLM:
     """`sharpness`: how far its probabilities are from equal."""
     torch.manual_seed(seed)
     ends = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
     tokenizer = tiny_tokenizer()
     shape = {"vocab_size": len(tokenizer), "max_position_embeddings": 256, **SHAPE, **ends}
-    model = LlamaForCausalLM(LlamaConfig(**(shape | changes)))  # type: ignore[arg-type]
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**(shape | changes)))  # type: ignore[arg-type]
     with torch.no_grad():
         model.lm_head.weight.mul_(sharpness)
     return model.eval()
 
 
-def t5(seed: int = 0) -> T5ForConditionalGeneration:
+def t5(seed: int = 0) -> transformers.T5ForConditionalGeneration:
     torch.manual_seed(seed)
     tokenizer = tiny_tokenizer()
-    config = T5Config(
+    config = transformers.T5Config(
         vocab_size=len(tokenizer),
         d_model=32,
         d_kv=8,
@@ -86,10 +81,12 @@ def t5(seed: int = 0) -> T5ForConditionalGeneration:
         eos_token_id=2,
         decoder_start_token_id=0,
     )
-    return T5ForConditionalGeneration(config).eval()
+    return transformers.T5ForConditionalGeneration(config).eval()
 
 
-def saved(model: PreTrainedModel, folder: Path, tokenizer: PreTrainedTokenizerFast | None = None) -> Path:
+def saved(
+    model: transformers.PreTrainedModel, folder: Path, tokenizer: transformers.PreTrainedTokenizerFast | None = None
+) -> Path:
     """A folder with a model and its tokenizer."""
     model.save_pretrained(folder)
     (tokenizer or tiny_tokenizer()).save_pretrained(folder)
@@ -105,7 +102,7 @@ SWAP = {
 """A proof of `p ∧ q → q ∧ p`, as BFS-Prover is asked and answers."""
 
 
-def taught(pairs: Mapping[str, str], steps: int = 100) -> LlamaForCausalLM:
+def taught(pairs: Mapping[str, str], steps: int = 100) -> transformers.LlamaForCausalLM:
     """A model that answers these prompts, because it has learned them by heart."""
     tokenizer = tiny_tokenizer()
     tokenizer.padding_side = "right"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers import AutoTokenizer
 
 from node.model import checkpoint
 from node.model.hub.conversion import BadFolder, NotExportable, Origin, export, read_folder, without_paths
@@ -97,6 +97,8 @@ def other_tokenizer(folder):
 
 
 def as_llama(folder):
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     config = LlamaConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=9)
     LlamaForCausalLM(config).save_pretrained(folder)
 
