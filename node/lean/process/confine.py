@@ -1,6 +1,6 @@
 """Confines this process and then becomes PROGRAM:
 
-    python confine.py PARENT MECHANISMS COUNT WRITABLE... COUNT READABLE... COUNT LISTED... PROGRAM ARGUMENTS...
+    confine PARENT MECHANISMS COUNT WRITABLE... COUNT READABLE... COUNT LISTED... PROGRAM ARGUMENTS...
 
 Like `common/life/keeper.py`, it dies with PARENT. Before that it applies MECHANISMS (separated by commas) to this
 process and its descendants. WRITABLE: folders that stay readable and writable. READABLE: files and folders that stay
@@ -279,7 +279,3 @@ def main(parent: int, mechanisms: list[str], rest: list[str]) -> None:
     except OSError as error:
         hidden = "reads" in mechanisms or "root" in mechanisms
         sys.exit(f"{rest[0]}: {error.strerror}{' (or this process may not read the program)' if hidden else ''}")
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2].split(","), sys.argv[3:])
