@@ -28,7 +28,8 @@ FIXTURES = {
 
 _EVENTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "os.exec", "os.spawn")
 """Python's audit events of programs that are started; asyncio's and multiprocessing's go through these."""
-
+FONTS = "fc-list"
+"""matplotlib starts this to find fonts when it draws for the first time on a machine."""
 
 SHARED = "nodes of tests"
 """How the names of threads begin that run what the session shares (tests/background.py): a worker of Lean may be
@@ -66,6 +67,7 @@ class Guard:
         if (
             self._unit_test
             and event in _EVENTS
+            and arguments[0] != FONTS
             and os.getpid() == self._main_process
             and not threading.current_thread().name.startswith(SHARED)
         ):
