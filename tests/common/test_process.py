@@ -68,6 +68,19 @@ async def test_a_child_is_the_program_itself_in_a_group_of_its_own_with_its_envi
     assert child.returncode == 0
 
 
+async def test_a_script_for_the_same_python_is_run_like_any_other_program(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import os, sys\nprint(__name__, os.getpid(), *sys.argv[1:], flush=True)\nopen('gone/file')\n")
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    child = await spawn_child([sys.executable, "-I", "-S", script, "a", "-b"], cwd=tmp_path, **pipes)
+    output, errors = await child.communicate()
+    assert output.decode().split() == ["__main__", str(child.pid), "a", "-b"]
+    assert child.returncode == 1 and b"FileNotFoundError" in errors and b"script.py" in errors
+    child = await spawn_child([sys.executable, "-I", "-S", tmp_path / "none.py"], **pipes)
+    _, errors = await child.communicate()
+    assert child.returncode == 1 and b"No such file" in errors
+
+
 async def test_a_stubborn_group_is_killed_with_its_grandchildren() -> None:
     child = await spawn_child(python(STUBBORN), stdout=subprocess.PIPE)
     assert child.stdout is not None
