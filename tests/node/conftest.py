@@ -1,7 +1,5 @@
 """Real Lean in this process, which the session shares, and a checkpoint small enough for tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

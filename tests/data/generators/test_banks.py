@@ -1,7 +1,5 @@
 """What the committed banks promise, read off their files; Lean checks a sample of the proofs, and all in slow tests."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random

@@ -1,7 +1,5 @@
 """The bank `textbook`: the committed files, no overlap with other data, and proofs that Lean accepts."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

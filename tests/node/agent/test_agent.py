@@ -4,8 +4,6 @@ names. After a kill at any point the agent ends with what it would have had, and
 With real Lean and a real network: tests/node/mesh/test_agent.py.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The agent's tables on a console."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

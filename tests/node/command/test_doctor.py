@@ -1,7 +1,5 @@
 """`proofmesh doctor` where something is missing, broken, away or wrong: rows, JSON and exit codes."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import hashlib

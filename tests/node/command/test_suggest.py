@@ -1,7 +1,5 @@
 """`proofmesh suggest`: tactics and values of any policy, at the shell."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

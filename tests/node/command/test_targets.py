@@ -1,7 +1,5 @@
 """`proofmesh targets`: what Prometheus' service discovery is told about a mesh."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

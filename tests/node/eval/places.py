@@ -1,7 +1,5 @@
 """A small evaluation, and how it is played in a place: on a mesh, or here."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small evaluations with known outcomes, written as the command writes them: through `EvaluationFolder`."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path

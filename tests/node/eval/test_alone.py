@@ -1,7 +1,5 @@
 """An evaluation in this process, on real Lean: what is solved is verified, and nothing else counts as unsolved."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Evaluations compared: which statements are paired, differences, smaller budgets, equal Lean attempts."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """An evaluation over a mesh: a real broker, a lean-proxy, a prover, and the same results as in one process."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any

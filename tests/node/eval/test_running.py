@@ -1,7 +1,5 @@
 """Which attempts are missing, and how they are played: several at once, again after failures, until told to stop."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping

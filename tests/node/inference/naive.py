@@ -1,7 +1,5 @@
 """A reference for the engine: one sample at a time, the whole sequence through the model for every token, no cache."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tactics far longer than usual: learnt, sampled whole, ended where the context is full; prompts keep their room."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,8 +1,6 @@
 """Inference nodes that serve the language model which their run announces: a real broker, servers on loopback, and
 models in this process."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Inference nodes that serve a language model, and what asks them: a real broker, and servers on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import AsyncExitStack
 

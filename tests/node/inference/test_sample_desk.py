@@ -1,7 +1,5 @@
 """Requests at work: held for a while, asked for again, joined, given up. No broker, and a clock of its own."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The inference node over a real broker, with a network of random weights."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """Whole proofs and conjectures from the engine: what naive passes give, and nothing that tactics would notice."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A network that writes whole proofs, and jobs for it."""
 
-from __future__ import annotations
-
 import random
 
 from common.settings import Sampling

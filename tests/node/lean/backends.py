@@ -1,7 +1,5 @@
 """Every backend that can run here, with pocket Lean under it, for the conformance suite."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """A seeded corpus of candidates, good and bad, on many states; and what Lean says of one alone."""
 
-from __future__ import annotations
-
 import random
 import re
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Terms: `∀ x : A, B`, `λ x : A, b`, `let x : A := v, b`, application by juxtap
 `max l l`, `imax l l`.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Small attempts, results and theorems for the learner's tests."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run without a trainer, on a real broker: what dispatcher, collector and holder work with."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The real one is tested in `test_trainer_group` and `test_learner`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The algorithms decide, and the learner does what they say, whichever it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """What evaluations have is not trained on: neither as a statement, under whatever name, nor as a transition."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

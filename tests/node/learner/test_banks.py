@@ -1,7 +1,5 @@
 """Mixtures of banks by weight."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

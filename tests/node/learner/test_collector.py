@@ -1,7 +1,5 @@
 """Results on their way into the records, checked by a real lean-proxy: a prover's word is no proof."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import sqlite3

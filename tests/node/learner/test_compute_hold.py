@@ -1,8 +1,6 @@
 """What a learner tells its mesh over a real broker: the hold on the compute, gauges and counts in `/metrics`, points
 and proofs for the monitor."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,8 +1,6 @@
 """A learner started on a run whose newest files are damaged goes on from those before them, and says so; a directory
 has one owner."""
 
-from __future__ import annotations
-
 import asyncio
 import multiprocessing
 import os

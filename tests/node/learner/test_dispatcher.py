@@ -1,7 +1,5 @@
 """Attempts on their way out, over a real broker."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Evaluations beside learning, on a real broker: a few attempts at a time, one version after another, over deaths."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

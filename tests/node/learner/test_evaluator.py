@@ -1,8 +1,6 @@
 """Evaluations: what is tried again, what counts, that infrastructure that failed makes no statement unsolved, and
 `evaluations.jsonl`: every finished evaluation once, whatever dies in between."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A bank that `proofmesh bank import` made is trained and evaluated on, from a given network; real Lean and broker."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """When the learner trains, on what, and what it leaves: over a real broker, with a trainer that learns nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

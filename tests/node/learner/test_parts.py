@@ -1,7 +1,5 @@
 """Small parts of the learner: the warm start, held-out theorems, data of the bank."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 from pathlib import Path

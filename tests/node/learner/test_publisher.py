@@ -1,7 +1,5 @@
 """Weight versions on their way to inference, over a real broker."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

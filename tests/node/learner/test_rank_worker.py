@@ -1,7 +1,5 @@
 """How a batch of transitions is divided among ranks and packed into forward passes."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from pathlib import Path

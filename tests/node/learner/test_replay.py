@@ -1,7 +1,5 @@
 """What is trained on: the replay buffer, the batches, and how fresh and how often used their transitions are."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`proofmesh replay`: rebuilt, but not while a learner owns the directory; shown as the network reads it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """When training is due, when phases end, and when weights may be published: pure functions of what is known."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import replace

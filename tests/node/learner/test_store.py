@@ -1,8 +1,6 @@
 """The rule of the records: recorded = dispatched - outstanding, each id once, whatever happens in whatever order; and
 the statistics of theorems tell what the results tell, whichever way they came about."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from dataclasses import replace

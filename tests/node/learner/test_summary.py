@@ -1,7 +1,5 @@
 """The end of a run in numbers: evaluations compared, totals of the mesh, tables."""
 
-from __future__ import annotations
-
 import pytest
 
 from common.protocol.messages import Heartbeat

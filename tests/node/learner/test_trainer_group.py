@@ -1,7 +1,5 @@
 """The trainer group with real ranks on gloo: two agree with one, and what dies is started again from a checkpoint."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

@@ -1,8 +1,6 @@
 """What is slow, and why: four real faults on a mesh with real Lean, network, prover and records. `top` and `report`
 name each of them."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Collectors and dispatchers at work on a run, and results as provers send them."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import sqlite3

@@ -1,7 +1,5 @@
 """Bad input to real nodes and commands: each gets a clear error, and nothing crashes."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import uuid

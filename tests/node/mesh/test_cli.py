@@ -1,7 +1,5 @@
 """The command line: instant help, resolved configuration, and errors that say what to do."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The demo: its configuration, and whole runs with a tiny network on a tiny bank: real broker, Lean, training."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

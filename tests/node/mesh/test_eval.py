@@ -1,7 +1,5 @@
 """`proofmesh eval` as a command: what it writes, its exit codes, and that a kill loses nothing. Real Lean."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

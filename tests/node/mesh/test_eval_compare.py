@@ -1,7 +1,5 @@
 """`proofmesh eval compare`: tables, JSON, the picture, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`proofmesh eval show`: evaluations in a table, one in detail."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

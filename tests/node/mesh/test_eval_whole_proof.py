@@ -1,7 +1,5 @@
 """`proofmesh eval --method whole-proof`: proofs of another prover are checked and counted."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Meshes of real nodes that are killed one after another with -9: no result is lost or counted twice."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import os

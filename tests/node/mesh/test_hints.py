@@ -1,7 +1,5 @@
 """Hints behind Lean's messages: what belongs to Mathlib, and what is Lean 3."""
 
-from __future__ import annotations
-
 import pytest
 
 from node.command.hints import unnoticed, with_hint

@@ -1,7 +1,5 @@
 """What commands print of names, messages and paths that a hostile file, model or node has written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

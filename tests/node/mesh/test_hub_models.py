@@ -1,7 +1,5 @@
 """`prove`, `eval` and `models try` with a language model in this process: real weights, and real Lean."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`proofmesh inspect RUN_DIRECTORY` reads a learner's records, and changes nothing."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A whole mesh whose broker asks for keys: every role learns, searches and judges with its own, and clients use it."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One mesh serves a learner, evaluations, people and self-play at once: each result goes to who asked for it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace

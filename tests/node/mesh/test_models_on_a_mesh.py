@@ -1,7 +1,5 @@
 """`proofmesh up` with language models on servers, and `prove` and `eval` that ask it for them: all nodes, real Lean."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

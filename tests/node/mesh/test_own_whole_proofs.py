@@ -1,7 +1,5 @@
 """Our network trained on whole proofs: training, and proofs that Lean accepts, alone and on a mesh."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Passwords and tokens of the broker stay out of what commands print, log, serve and show in lists of processes."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import urllib.request

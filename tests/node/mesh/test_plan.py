@@ -1,7 +1,5 @@
 """The plan of a mesh: its children, from a configuration file."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

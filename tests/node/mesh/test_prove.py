@@ -1,7 +1,5 @@
 """`proofmesh prove` as a command: what it prints, its exit codes, its processes. Real Lean, a fixed list of tactics."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

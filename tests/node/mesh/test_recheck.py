@@ -1,7 +1,5 @@
 """`proofmesh recheck`: every recorded proof is verified anew, and what the records only claim is found."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

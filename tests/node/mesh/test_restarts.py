@@ -1,7 +1,5 @@
 """The decision to restart a crashed child, with times set by the test."""
 
-from __future__ import annotations
-
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from node.mesh.restarts import GiveUp, RestartHistory, RestartRules

@@ -1,7 +1,5 @@
 """`proofmesh runs`: what a broker keeps, and how to get rid of it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

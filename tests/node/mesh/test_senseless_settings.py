@@ -1,7 +1,5 @@
 """Values of the right type outside their range are refused before anything starts, with key, value and range."""
 
-from __future__ import annotations
-
 import dataclasses
 import typing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`proofmesh up --policy`: the flags of each node, refused policies, and a mesh that serves `prove`."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import sys

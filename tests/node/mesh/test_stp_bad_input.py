@@ -1,7 +1,5 @@
 """Bad input to `proofmesh stp` gives a one-line error before anything starts."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Supervised real processes: restarted, failed for good, stopped in order, killed with their parent."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

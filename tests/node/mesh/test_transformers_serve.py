@@ -1,7 +1,5 @@
 """A third-party server: `transformers serve`, with a Llama that has memorized one proof."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """`proofmesh up` as a user runs it: real processes, a real broker."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

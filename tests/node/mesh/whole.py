@@ -1,7 +1,5 @@
 """A small whole mesh for tests that kill its nodes: its configuration, its records, and its processes."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from pathlib import Path

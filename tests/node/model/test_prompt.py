@@ -1,7 +1,5 @@
 """What the network reads before it writes a tactic, a proof or a conjecture."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """A network small enough for tests, with weights far from zero so that its predictions differ from place to place."""
 
-from __future__ import annotations
-
 import functools
 
 import torch

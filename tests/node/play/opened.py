@@ -1,7 +1,5 @@
 """Policies of this process without Lean, and theorems in the Lean of this process."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

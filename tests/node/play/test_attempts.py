@@ -1,8 +1,6 @@
 """What everybody may expect of `Attempts`, of those in this process and of those on a mesh, and that both say the same.
 Lean is real, and on the mesh so are the broker, a lean-proxy and a prover."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

@@ -1,7 +1,5 @@
 """What finds the gaps of files and verifies them, with one Lean for all tests of this folder."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A prover in this process, and proofs by hand, for tests."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

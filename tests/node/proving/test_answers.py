@@ -1,7 +1,5 @@
 """Proofs and disproofs of targets, by real Lean in this process."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a search did, as it is written, read again and shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """Many statements: rows as files have them, and their answers as they come."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 

@@ -1,7 +1,5 @@
 """A language model on a server that writes whole proofs: from the name of the policy to what Lean accepts."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Names of hypotheses: which are chosen, where they are written, and that Lean accepts the renamed proof."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Policies by name: what is understood, what is refused and with which words, what is opened."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is tried when, and which closing tactics stay."""
 
-from __future__ import annotations
-
 import pytest
 
 from common.lean import Outcome, OutcomeKind, Theorem

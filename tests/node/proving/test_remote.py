@@ -1,7 +1,5 @@
 """Proving on a running mesh: a real broker, a lean-proxy, a prover."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Shorter proofs of the same theorem: which variants there are, and what Lean makes of them."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Sequence

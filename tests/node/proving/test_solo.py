@@ -1,7 +1,5 @@
 """One theorem in this process: what proves it, what it looks like, and what is said when it is not proved."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the words of a command line mean: statements, lines and names of files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whole proofs on real Lean: what is accepted, what is not, and what never gets there."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

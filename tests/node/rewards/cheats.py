@@ -1,7 +1,5 @@
 """Completions that prove nothing, and look as if they did: what models answer, without the fence of the block."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 FALSE = "theorem goal : 1 = 2"

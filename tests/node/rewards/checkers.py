@@ -1,8 +1,6 @@
 """What three common checkers pay, from the messages that Lean writes about a completion. Each is written anew, from the
 project's own description or behaviour; the sources are named."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What cheating completions are paid: by our reward nothing, by three common checkers what docs/cheats.md says."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

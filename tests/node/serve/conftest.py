@@ -1,7 +1,5 @@
 """The verification service with pocket Lean, in this process, and a client that speaks the bare protocol."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager

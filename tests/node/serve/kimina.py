@@ -4,8 +4,6 @@ On Python 3.11 it cannot be imported: its pydantic wants `typing_extensions`' Ty
 `typing`'s. So on 3.11 the name means the other one while the client is imported; none of its files is touched.
 """
 
-from __future__ import annotations
-
 import sys
 import typing
 from types import ModuleType

@@ -1,7 +1,5 @@
 """LeanCopilot's API over real HTTP: a network, a list of tactics and an encoder, and whatever else may be sent."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A network that has learned two conjectures and two proofs by heart, by the code of `proofmesh train`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Stages small enough for tests."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

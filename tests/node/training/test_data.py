@@ -1,7 +1,5 @@
 """Rows, sources, packing and the loader."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """Ranks as child processes: started together, ended together."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

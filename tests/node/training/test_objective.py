@@ -1,7 +1,5 @@
 """The loss against autograd, its metrics against counting, and what a stage is said to cost."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Training on whole proofs and on conjectures: rows, documents, sources, and what checkpoints say of it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

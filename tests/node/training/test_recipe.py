@@ -1,7 +1,5 @@
 """Recipes: read, refused, carried out."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

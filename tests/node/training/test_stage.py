@@ -1,7 +1,5 @@
 """A stage as its user sees it: it learns, it goes on where it was, it says what is wrong."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

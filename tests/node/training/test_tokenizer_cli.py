@@ -1,7 +1,5 @@
 """`proofmesh tokenizer`, and that every statement and state at hand comes back exactly."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

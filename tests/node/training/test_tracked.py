@@ -1,7 +1,5 @@
 """Curves in trackers, of those that are installed; a clear refusal of the others."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Tiny models and data, made once."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

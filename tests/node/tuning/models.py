@@ -1,7 +1,5 @@
 """Tiny models to fine-tune, with random weights, saved as people save theirs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Verifiers of files for all tests that change nothing about them: their processes are started once."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import pytest

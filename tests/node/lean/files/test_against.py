@@ -12,8 +12,6 @@ A file is one family. A line `--! KIND NAME` begins a section, which reaches to 
     --! file MODULE      inside a section: another file of it (a section begins with `Main`, where it does not begin so)
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Compiled files that were forged: nothing false is accepted, and honest files beside them are."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One hostile or unreadable file gets a line with its problem, and the files around it are judged all the same."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

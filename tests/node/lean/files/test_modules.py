@@ -1,7 +1,5 @@
 """Files of Lean's module system: what hides in a private part, or in the choice of a part, is found."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from collections.abc import Callable, Sequence

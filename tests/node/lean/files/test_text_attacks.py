@@ -1,7 +1,5 @@
 """Lean texts that try to have something accepted that is not proved, or that means something else than it says."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 The text states `1 = 2` and leaves the proof open; the forged compiled file is there to have it accepted all the same.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Changes to compiled files as somebody would make them who knows the format and the reader."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache

@@ -4,8 +4,6 @@ Code that runs while Lean compiles a file can write any bytes into the compiled 
 replaces the compiled file when Lean has written it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import tempfile

@@ -5,8 +5,6 @@ are changes to objects: flags, names, levels, kinds, values, links, sharing, ord
 and summaries are computed again, so that they do not betray the change. Some are changes to the bytes.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Declarations as data: names are written and read back, whatever they hold; a broken answer counts for nothing."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,8 +1,6 @@
 """Compiled modules are read as they are; what is not exactly a heap of objects, names, terms and declarations that fit
 together is refused, whatever bytes are changed."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """The forging tool writes what Lean writes: files go through it unchanged, and Lean imports those made with it."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The child that reads compiled files: one that cannot start says nothing about a proof."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

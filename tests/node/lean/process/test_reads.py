@@ -1,7 +1,5 @@
 """What code in a Lean file can read: nothing of the user's but what its process was given."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """One process of the second kernel for the session: reading the library takes it seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

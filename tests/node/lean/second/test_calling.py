@@ -1,7 +1,5 @@
 """Compiled modules that pocket Lean has accepted are exported and checked once more, in a process of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil

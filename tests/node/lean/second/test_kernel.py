@@ -1,7 +1,5 @@
 """Wrong declarations are refused, each beside a right one that differs in one thing and is checked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The reader of exports refuses whatever is not a line of the format, with the line's number."""
 
-from __future__ import annotations
-
 import io
 import json
 

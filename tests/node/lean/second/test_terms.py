@@ -1,7 +1,5 @@
 """Levels and terms of the second kernel, against what they mean."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

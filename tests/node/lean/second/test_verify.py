@@ -1,7 +1,5 @@
 """`verify` with the second kernel: honest files are accepted, and what it has not checked is not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

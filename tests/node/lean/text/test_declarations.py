@@ -1,7 +1,5 @@
 """Finding declarations, and the proof in a larger text, by patterns."""
 
-from __future__ import annotations
-
 import pytest
 
 from node.lean.text.declarations import NoProof, block_of, declarations

@@ -1,7 +1,5 @@
 """Paths, finished proofs and proofs in gaps, as Lean text."""
 
-from __future__ import annotations
-
 import pytest
 
 from common.lean import NO_CONTEXT, Layout, Place, ProofTree, Step

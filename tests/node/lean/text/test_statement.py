@@ -1,7 +1,5 @@
 """Parsing statements, and the errors for texts that are not statements."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, seed, settings, strategies as st
 

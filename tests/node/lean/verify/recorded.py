@@ -1,7 +1,5 @@
 """The bank's own proofs, and broken variants of them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -4,8 +4,6 @@ Each forgery changes the compiled file of the proofs when Lean has written it. I
 batch whose other proofs must get the verdicts that they would get alone.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """The kernel check alone, on genuine and forged compiled files: forged ones are refused or rejected."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from pathlib import Path

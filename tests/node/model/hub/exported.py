@@ -1,7 +1,5 @@
 """Small networks of ours, exported, and as transformers has them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A LeanTree server of ours with pocket Lean, in this process, and a client that speaks the bare protocol."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace

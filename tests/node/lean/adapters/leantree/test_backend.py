@@ -1,7 +1,5 @@
 """The `leantree` backend against our own server with pocket Lean, and against servers that fail."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Folders that clients take for a REPL built by Lake; they start ours."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from node.command.cli import main

@@ -1,7 +1,5 @@
 """Runs the judge on pocket Lean."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path

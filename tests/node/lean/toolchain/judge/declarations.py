@@ -1,7 +1,5 @@
 """Writes declarations as data for the judge, and reads its answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The judge on pocket Lean: what it accepts, what it refuses, and which axioms it reports."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.node.lean.toolchain.judge.conftest import Judge

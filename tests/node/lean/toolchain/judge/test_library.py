@@ -1,7 +1,5 @@
 """Pocket Lean's own library: its declarations from compiled modules, and its axioms as `#print axioms` has them."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Data that is not what the format says, very deep terms, panics, and code that the kernel could run."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

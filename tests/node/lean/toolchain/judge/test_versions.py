@@ -1,7 +1,5 @@
 """The program's text: that it fits the known signatures of several Lean versions, and where it is kept."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 
