@@ -121,7 +121,8 @@ class Protections:
             imported, lists = _packages() if packages else ([], [])
             reads = [*dict.fromkeys((*SYSTEM, *python_files(), *imported, *map(os.path.abspath, readable)))]
         folders = [argument for each in (writes, reads, lists) for argument in (str(len(each)), *each)]
-        return [*_PYTHON, "-c", _CONFINE, str(Path(__file__).parent), str(os.getpid()), ",".join(self.mechanisms), *folders]
+        confined = [*_PYTHON, "-c", _CONFINE, str(Path(__file__).parent), str(os.getpid())]
+        return [*confined, ",".join(self.mechanisms), *folders]
 
     @property
     def reads(self) -> bool:
