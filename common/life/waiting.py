@@ -156,6 +156,16 @@ async def side_by_side(work: Callable[[T], Awaitable[R]], items: Iterable[T], at
         await asyncio.gather(*workers, return_exceptions=True)
 
 
+class _Window:
+    """A time window of `Gathering`."""
+
+    def __init__(self) -> None:
+        self.closing = asyncio.Event()
+        """Set to wake the caller that opened it."""
+        self.closed = asyncio.Event()
+        """Set by that caller, for all others."""
+
+
 class Gathering:
     """The first caller of `wait` opens a time window. When the window closes, all waiting callers go on together.
 
@@ -164,27 +174,33 @@ class Gathering:
 
     def __init__(self, seconds: float, stopping: asyncio.Event) -> None:
         """`seconds`: length of a window; 0: `wait` returns at once, as it does while `stopping` is set."""
-        self._seconds = seconds
+        self.seconds = seconds
+        """May be changed; an open window keeps its length."""
         self._stopping = stopping
-        self._window: asyncio.Event | None = None
+        self._window: _Window | None = None
 
     async def wait(self) -> None:
         """Wait until the open window closes. Opens one if there is none."""
-        if self._seconds <= 0 or self._stopping.is_set():
+        if self.seconds <= 0:
             return
         if self._window is not None:
-            await wait_first(self._window, self._stopping)
+            await self._window.closed.wait()
             return
-        window = self._window = asyncio.Event()
+        if self._stopping.is_set():
+            return
+        window = self._window = _Window()
         try:
-            await wait_first(window, self._stopping, timeout=self._seconds)
+            await wait_first(window.closing, self._stopping, timeout=self.seconds)
         finally:
-            window.set()
+            window.closed.set()
             if self._window is window:
                 self._window = None
+        await asyncio.sleep(
+            0
+        )  # All go on in the next turn of the event loop: what the first one starts takes them all.
 
     def close(self) -> None:
         """Close the open window, if there is one: no further caller will come."""
         if self._window is not None:
-            self._window.set()
+            self._window.closing.set()
             self._window = None

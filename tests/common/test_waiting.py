@@ -115,6 +115,35 @@ async def test_all_who_come_while_a_window_is_open_go_on_when_it_closes_and_who_
         await late
 
 
+@pytest.mark.parametrize("ends", ["time", "closed", "stopping"])
+async def test_all_go_on_in_the_same_turn_of_the_event_loop_also_who_comes_when_it_stops(ends: str):
+    """What the first one starts then takes all of them: a batch of proofs is not one proof and the others behind it."""
+    stopping, turn, turns = asyncio.Event(), 0, set[int]()
+    gathering = Gathering(0.05 if ends == "time" else 1000, stopping)
+
+    async def one() -> None:
+        await gathering.wait()
+        turns.add(turn)
+
+    async def count() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    tasks = [asyncio.create_task(one()) for _ in range(4)]
+    await asyncio.sleep(0)
+    if ends == "closed":
+        gathering.close()
+    elif ends == "stopping":
+        stopping.set()
+        tasks.append(asyncio.create_task(one()))
+    await asyncio.gather(*tasks)
+    counting.cancel()
+    assert len(turns) == 1
+
+
 async def test_nobody_waits_for_a_learner_that_stops_or_for_one_who_was_cancelled_or_without_a_window():
     stopping = asyncio.Event()
     gathering = Gathering(1000, stopping)
