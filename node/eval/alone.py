@@ -14,9 +14,11 @@ from common.machine import read_machine, sizes
 from node.bank.elaboration import elaboration_errors
 from node.eval.folder import LeanFacts, Plan, StatementRecord
 from node.eval.venue import digests, label_of, without_servers
+from node.lean.backend import Backend
 from node.lean.opened import open_lean
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain, library
+from node.lean.worker.pool import Pool
 from node.llm.settings import ModelSettings
 from node.play.here import LocalAttempts
 from node.play.policies import parse
@@ -24,15 +26,20 @@ from node.prover.policies.premises import open_source
 from node.prover.search.parameters import SearchParameters
 from node.prover.settings import ProverSettings
 
+GATHER_SECONDS = 15.0
+"""How long proofs gather for a batch, which takes one second of both cores, whatever its size. If the process is killed
+meanwhile, the next run plays the attempts again."""
+
+GATHER_HEADERS = 20.0
+"""The same in units of the time that the header's import takes: a batch imports it twice, which is a twentieth of the
+time of two cores."""
+
 
 class LoneVenue:
     """`Venue` in this process."""
 
     mesh = ""
     sampling = None
-    gather_seconds = 15.0
-    """A batch takes one second of both cores, whatever its size. If the process is killed meanwhile, the next run plays
-    the attempts again."""
 
     def __init__(
         self,
@@ -71,6 +78,13 @@ class LoneVenue:
         self.leaves = self._prover.leaves
         self.searches = searches or sizes(read_machine()).searches
         self._note = note
+        self._workers: Backend | None = None
+
+    @property
+    def gather_seconds(self) -> float:
+        """Proofs wait longer with a header that takes long: each batch imports it again while the searches go on."""
+        header = self._workers.header_seconds if isinstance(self._workers, Pool) else 0.0
+        return max(GATHER_SECONDS, GATHER_HEADERS * header)
 
     async def refusals(self, statements: Sequence[StatementRecord]) -> dict[str, str]:
         """Elaborates each statement once for each header and Lean version; the answers are cached across runs."""
@@ -91,6 +105,7 @@ class LoneVenue:
             open_lean(self._settings, self.toolchain) as lean,
             LocalAttempts(lean, settings, threads=threads, models=self._models, note=self._note) as attempts,
         ):
+            self._workers = lean.requests.backend
             await attempts.open(self.asked)
             yield attempts
 

@@ -1,6 +1,6 @@
 """Plays an evaluation's missing attempts, in this process or on a mesh, and has their proofs verified.
 
-Several attempts are played at once. Proofs that are found within a few seconds of each other are verified in one batch.
+Several attempts are played at once. Proofs that are found within `Venue.gather_seconds` are verified in one batch.
 Each record is written when its attempt ends.
 """
 
@@ -31,8 +31,6 @@ from node.lean.toolchain.advice import HEADER_REFUSED
 from node.play.attempts import Attempts
 
 # --- one attempt at a time --------------------------------------------------------------------------------------------
-#
-# Proofs that are found within a few seconds of each other are verified in one batch.
 
 
 LOOK_EVERY = 1.0
@@ -166,6 +164,7 @@ class Player:
         except ValueError:
             return None
         # 2. Verification, in one batch with other proofs that were found meanwhile.
+        self._gathering.seconds = self._venue.gather_seconds  # it is known when Lean has imported the header
         await self._gathering.wait()
         began = time.perf_counter()
         reply = await self._attempts.verify(statement.theorem, script)

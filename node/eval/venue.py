@@ -66,7 +66,8 @@ class Venue(Protocol):
 
     @property
     def gather_seconds(self) -> float:
-        """How long a proof waits for further proofs, so that they are verified in one batch."""
+        """How long a proof waits for further proofs, so that they are verified in one batch. It may grow when the
+        header's import turns out to take long."""
 
     async def refusals(self, statements: Sequence[StatementRecord]) -> dict[str, str]:
         """Names of the statements that do not elaborate, with Lean's errors. A venue may leave this to the attempts."""

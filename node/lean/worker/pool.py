@@ -260,6 +260,11 @@ class Pool:
         running = [slot.runner.process for slot in self._slots if slot.runner.process is not None]
         return running + self._spares.processes()
 
+    @property
+    def header_seconds(self) -> float:
+        """Seconds that the slowest live process took to start with its header; 0 without one."""
+        return max((process.started_in for process in self.processes()), default=0.0)
+
     def resident_mb(self) -> float:
         """Resident memory of all processes in MB, including mapped files."""
         return sum(process.resident_mb() for process in self.processes())

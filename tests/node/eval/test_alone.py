@@ -1,18 +1,23 @@
 """An evaluation in this process, on real Lean: what is solved is verified, and nothing else counts as unsolved."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from common.lean import TacticRule, Theorem
 from common.protocol.attempts import Ended, Method
+from node.eval import alone as alone_module
 from node.eval.alone import LoneVenue
 from node.eval.folder import AttemptRecord, Budgets, Plan, Standing, StatementRecord
 from node.lean.check.files.proofs import ProofVerifier
+from node.lean.check.verify.verifier import Verifier
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.pool import Pool
 from node.prover.search.parameters import SearchParameters
 from tests.node.eval.places import evaluated
 from tests.node.eval.small import plan, statement
@@ -64,6 +69,32 @@ async def test_each_statement_gets_the_standing_that_it_deserves(tmp_path: Path)
     assert "Missing" in found["missing"].reason
     flat = await alone(tmp_path / "flat", one, statements=STATEMENTS[1:2], search=SearchParameters(max_depth=1))
     assert flat["false"].statistics.shape.depth < found["false"].statistics.shape.depth
+
+
+async def test_with_a_header_that_takes_long_all_proofs_of_its_time_are_checked_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """One search at a time: without gathering, the first proof is checked before the second one is found. The header
+    is another one than that of the shared Lean, so that its own workers tell how long it takes."""
+    checked: list[int] = []
+
+    async def check(verifier: Verifier, group: list[Any]) -> None:
+        checked.append(len(group))
+        await check_group(verifier, group)
+
+    check_group = Verifier._check_group
+    monkeypatch.setattr(Verifier, "_check_group", check)
+    monkeypatch.setattr(alone_module, "GATHER_SECONDS", 0.0)
+    toolchain = replace(LeanToolchain.pocket(), default_header="open Nat")
+    solvable = [each for each in STATEMENTS if each.name in ("swap", "Nat.add_comm")]
+    of = plan(budgets=Budgets(simulations=16))
+    for header_seconds, groups in ((0.0, [1, 1]), (1000.0, [2])):
+        monkeypatch.setattr(Pool, "header_seconds", header_seconds)
+        venue = LoneVenue(toolchain, LeanProcessSettings(workers=1, sandbox=False), "tactics", searches=1)
+        found = await evaluated(venue, tmp_path / str(header_seconds), of, solvable)
+        assert {each.standing for each in found.values()} == {Standing.SOLVED}
+        assert checked == groups
+        checked.clear()
 
 
 async def test_a_rule_for_tactics_holds_for_search_whole_proofs_and_verification(tmp_path: Path):
