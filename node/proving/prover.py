@@ -224,6 +224,13 @@ class TheoremProver:
         except (BusError, MessageError) as error:
             raise ProvingFailed(f"the proof that was found could not be verified: {error}") from error
 
+    async def keep_header(self, theorem: Theorem) -> None:
+        """Keep Lean's state after the imports of a theorem that was searched, for later commands, if they take long."""
+        if self._prepare and self._lean:
+            await self._lean.verifier.statements.single.keep_header(
+                theorem, lambda: self._note("saving Lean's state after the imports for later commands (Ctrl-C: not)")
+            )
+
     def _ruled(self, theorem: Theorem) -> Theorem:
         """The theorem with the rule for tactics of the settings."""
         return theorem if self._rule is None else msgspec.structs.replace(theorem, rule=self._rule)

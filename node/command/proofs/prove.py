@@ -184,13 +184,14 @@ async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
     report.note(f"searching for a proof of {target.readings[0].signature}")
     async with opened_prover(settings, target.file, report.note, recorder) as (prover, _):
         answer = await answers.answer(prover, target, budget_of(settings), disprove=settings.disprove)
-    report.add(answer)
-    # 3. The answer is out already: a page that cannot be written does not take it back.
-    if recorder is not None and settings.explain is not None:
-        try:
-            report.note(f"the search: {', '.join(map(str, recorder.write(settings.explain, answer)))}")
-        except OSError as error:
-            raise UserError(f"--explain {settings.explain}: cannot be written: {error.strerror}") from error
+        report.add(answer)
+        # 3. The answer is out already: a page that cannot be written does not take it back.
+        if recorder is not None and settings.explain is not None:
+            try:
+                report.note(f"the search: {', '.join(map(str, recorder.write(settings.explain, answer)))}")
+            except OSError as error:
+                raise UserError(f"--explain {settings.explain}: cannot be written: {error.strerror}") from error
+        await prover.keep_header(target.readings[0])
     # 4. The exit code tells a wrong statement and failed machinery from a search that found nothing.
     codes = {
         answers.PROVED: Exit.DONE,

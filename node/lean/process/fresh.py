@@ -87,11 +87,12 @@ async def run_fresh(
     limits: Limits,
     keeper: Sequence[str] = (),
     output_bytes: int = OUTPUT_BYTES,
+    file_bytes: int = FILE_BYTES,
 ) -> FinishedProcess:
     """Run a command in a folder until it ends, and return its output. Raises OutOfLimits, OSError.
 
     `environment`: all variables; None inherits ours. `keeper`: command line that confines the process, from
-    `Protections.keeper`.
+    `Protections.keeper`. `file_bytes`: size of the largest file that it may write.
     """
     child = await ConfinedChild.start(
         command,
@@ -100,7 +101,7 @@ async def run_fresh(
         folder=folder,
         memory_mb=limits.memory_mb,
         cpu_seconds=limits.cpu_seconds,
-        file_bytes=FILE_BYTES,
+        file_bytes=file_bytes,
     )
     output, errors = bytearray(), bytearray()
     try:

@@ -25,6 +25,7 @@ from cachetools import LRUCache
 
 from common.lean import Theorem
 from common.protocol.messages import FailureKind
+from node.lean.check.verify.headers import HEAVY_SECONDS, KeptHeader
 from node.lean.check.verify.judge import UNFINISHED, Pair
 from node.lean.check.verify.kernel import FreshLean, ProofJudge
 from node.lean.process.fresh import FinishedProcess, NotStarted, OutOfLimits, WatchedProcess
@@ -166,6 +167,20 @@ class _CompiledStatements(LRUCache[str, "asyncio.Task[Path]"]):
         return digest, task
 
 
+@dataclass(frozen=True)
+class _CompiledProof:
+    """A proof that Lean has compiled, or refused."""
+
+    folder: Path
+    """Where its files are. What ran there may have changed them."""
+    rejection: str
+    """Why Lean rejects it; empty if it accepts it."""
+
+
+KEEPING_TIMES = 30.0
+"""Time limit for saving Lean's state after a header, in units of the time of its import: it takes about seven."""
+
+
 class SingleCheck:
     """Checks proofs one by one in a scratch folder."""
 
@@ -174,6 +189,8 @@ class SingleCheck:
         self._judge = judge
         self._folder = folder
         self._statements = _CompiledStatements(folder)
+        self.slowest_statement = 0.0
+        """Seconds that the slowest statement took to compile. With a heavy header this is the time of its import."""
 
     async def check(self, theorem: Theorem, script: str, *, statement_accepted: bool = False) -> Verdict:
         """Compile statement and proof, and check the proof against the statement. Raises VerificationFailed.
@@ -184,17 +201,14 @@ class SingleCheck:
         root = Path(tempfile.mkdtemp(prefix="proof-", dir=self._folder))
         self._judge.prepare(imports_of(self._lean.toolchain.header(theorem.header)))
         try:
-            folder = make_folder(root / "proof")
-            header = self._lean.toolchain.header(theorem.header)
-            (folder / f"{PROOF}.lean").write_text(proof_text(header, theorem, script))
             if statement_accepted:
-                statement, proof = None, await self._lean.compile(folder, PROOF)
+                statement, proof = None, await self._proof(theorem, script, root)
             else:
-                statement, proof = await self._both(theorem, folder)
-            if reason := rejection(proof, header, theorem):
-                return Verdict(reason)
+                statement, proof = await self._both(theorem, script, root)
+            if proof.rejection:
+                return Verdict(proof.rejection)
             statement = statement or await self._statement(theorem)
-            return await self._judged(theorem, folder, make_folder(root / "check"), statement)
+            return await self._judged(theorem, proof.folder, make_folder(root / "check"), statement)
         except NotStarted as error:
             raise VerificationFailed(str(error)) from error
         except OutOfLimits as error:
@@ -211,12 +225,49 @@ class SingleCheck:
 
     async def prepare(self, theorem: Theorem) -> None:
         """Compile the statement. Raises VerificationFailed."""
+        header = self._lean.toolchain.header(theorem.header)
+        # Without a kept header, the kernel's process loads the library while the proof waits for its own import.
+        if await self._lean.headers.find(header) is not None:
+            self._judge.prepare(imports_of(header))
         await self._statement(theorem)
 
-    async def _both(self, theorem: Theorem, folder: Path) -> tuple[Path, FinishedProcess]:
+    async def keep_header(self, theorem: Theorem, begin: Callable[[], None] = lambda: None) -> None:
+        """Keep Lean's state after the imports of the theorem's header on disk, if a statement with it took long to
+        compile: later processes start from it (`headers.py`). This takes several times as long as the import. `begin`
+        is called if it is to be saved."""
+        if self.slowest_statement >= HEAVY_SECONDS:
+            seconds = max(self._lean.limits.seconds, KEEPING_TIMES * self.slowest_statement)
+            await self._lean.headers.keep(self._lean.toolchain.header(theorem.header), seconds, begin)
+
+    async def _proof(self, theorem: Theorem, script: str, root: Path) -> _CompiledProof:
+        """Compile the proof, from a kept header if there is one. Raises OutOfLimits.
+
+        Only what Lean accepts counts there: a proof that it rejects is compiled once more behind a true import.
+        """
+        header = self._lean.toolchain.header(theorem.header)
+        text = proof_text(header, theorem, script)
+        kept = await self._lean.headers.find(header)
+        if kept is not None:
+            proof = await self._compiled(theorem, text, make_folder(root / "kept"), kept)
+            if not proof.rejection:
+                return proof
+        # In a new folder: what ran in the other one may have changed the text there.
+        proof = await self._compiled(theorem, text, make_folder(root / "proof"))
+        if kept is not None and not proof.rejection:
+            kept.forget()
+        return proof
+
+    async def _compiled(
+        self, theorem: Theorem, text: str, folder: Path, kept: KeptHeader | None = None
+    ) -> _CompiledProof:
+        (folder / f"{PROOF}.lean").write_text(text)
+        finished = await self._lean.compile(folder, PROOF, kept)
+        return _CompiledProof(folder, rejection(finished, self._lean.toolchain.header(theorem.header), theorem))
+
+    async def _both(self, theorem: Theorem, script: str, root: Path) -> tuple[Path, _CompiledProof]:
         """Compile statement and proof in parallel. Raises VerificationFailed, OutOfLimits."""
         statement, proof = await asyncio.gather(
-            self._statement(theorem), self._lean.compile(folder, PROOF), return_exceptions=True
+            self._statement(theorem), self._proof(theorem, script, root), return_exceptions=True
         )
         # Both processes have ended here, so nothing writes into the folder any more. The statement's problem is
         # reported first: if Lean rejects the statement, its result for the proof means nothing.
@@ -253,10 +304,12 @@ class SingleCheck:
     async def _compile_statement(self, digest: str, text: str) -> Path:
         folder = make_folder(self._folder / digest)
         (folder / f"{STATEMENT}.lean").write_text(text)
+        began = time.monotonic()
         try:
             finished = await self._lean.compile(folder, STATEMENT)
         except OutOfLimits as error:
             raise VerificationFailed(f"the statement exceeded a limit: {error}") from error
+        self.slowest_statement = max(self.slowest_statement, time.monotonic() - began)
         errors = [message.data for message in messages(finished) if message.severity == "error"]
         if errors or finished.code:
             raise VerificationFailed(errors[0] if errors else unclear(finished), FailureKind.BAD_STATEMENT)

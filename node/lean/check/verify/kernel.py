@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from node.lean.check.verify.headers import KeptHeader, KeptHeaders
 from node.lean.check.verify.judge import AnswerRequest, Pair, ProofsRequest, Reply
 from node.lean.olean.declarations import Declarations
 from node.lean.olean.terms import Terms
@@ -49,21 +50,31 @@ class FreshLean:
         self.toolchain = toolchain
         self.limits = limits
         """Limits of each process that works on a single proof."""
+        self.headers = KeptHeaders(toolchain, OPTIONS)
 
-    async def compile(self, folder: Path, module: str) -> FinishedProcess:
-        """Compile one file in a process that may write into this folder. Raises OutOfLimits."""
-        return await self.run(folder, _compiling(module), writable=True)
+    async def compile(self, folder: Path, module: str, kept: KeptHeader | None = None) -> FinishedProcess:
+        """Compile one file in a process that may write into this folder. `kept`: what it starts from. Raises
+        OutOfLimits."""
+        start, read = ([], []) if kept is None else (kept.arguments, [kept.folder])
+        return await self.run(folder, [*start, *_compiling(module)], read=read, writable=True)
 
     async def run(
-        self, folder: Path, arguments: Sequence[str], path: Sequence[Path] = (), *, writable: bool = False
+        self,
+        folder: Path,
+        arguments: Sequence[str],
+        path: Sequence[Path] = (),
+        *,
+        read: Sequence[Path] = (),
+        writable: bool = False,
     ) -> FinishedProcess:
-        """Run Lean in a folder. `path`: folders with modules that it may import. Raises OutOfLimits."""
+        """Run Lean in a folder. `path`: folders with modules that it may import; `read`: others that it may read.
+        Raises OutOfLimits."""
         return await run_fresh(
             [*self.toolchain.command, *OPTIONS, *arguments],
             environment=self.toolchain.with_modules(path),
             folder=folder,
             limits=self.limits,
-            keeper=self.toolchain.keeper([folder] if writable else [], [folder, *path]),
+            keeper=self.toolchain.keeper([folder] if writable else [], [folder, *path, *read]),
         )
 
     async def compile_many(

@@ -197,8 +197,8 @@ def forging(monkeypatch: pytest.MonkeyPatch) -> Callable[[Replace | None], None]
     one, many = FreshLean.compile, FreshLean.compile_many
 
     def forge(replace: Replace | None) -> None:
-        async def compile_one(lean: FreshLean, folder: Path, module: str) -> object:
-            finished = await one(lean, folder, module)
+        async def compile_one(lean: FreshLean, folder: Path, module: str, *kept: Any) -> object:
+            finished = await one(lean, folder, module, *kept)
             if module == PROOF and replace:
                 replace(folder / f"{PROOF}.olean")
             return finished
