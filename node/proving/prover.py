@@ -227,9 +227,8 @@ class TheoremProver:
     async def keep_header(self, theorem: Theorem) -> None:
         """Keep Lean's state after the imports of a theorem that was searched, for later commands, if they take long."""
         if self._prepare and self._lean:
-            await self._lean.verifier.statements.single.keep_header(
-                theorem, lambda: self._note("saving Lean's state after the imports for later commands (Ctrl-C: not)")
-            )
+            saving = "saving Lean's state after the imports for later commands (Ctrl-C skips this)"
+            await self._lean.verifier.statements.single.keep_header(theorem, lambda: self._note(saving))
 
     def _ruled(self, theorem: Theorem) -> Theorem:
         """The theorem with the rule for tactics of the settings."""

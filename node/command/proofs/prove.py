@@ -191,7 +191,10 @@ async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
                 report.note(f"the search: {', '.join(map(str, recorder.write(settings.explain, answer)))}")
             except OSError as error:
                 raise UserError(f"--explain {settings.explain}: cannot be written: {error.strerror}") from error
-        await prover.keep_header(target.readings[0])
+        try:
+            await prover.keep_header(target.readings[0])
+        except asyncio.CancelledError:  # Ctrl-C
+            report.note("not saved")
     # 4. The exit code tells a wrong statement and failed machinery from a search that found nothing.
     codes = {
         answers.PROVED: Exit.DONE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -161,3 +162,17 @@ def test_the_second_prove_with_a_header_compiles_its_proof_without_an_import(
         assert sorted(runs) == expected
         assert ("saving Lean's state" in answer.err) == ("save" in expected)
         runs.clear()
+
+
+def test_who_interrupts_the_saving_has_the_answer_and_its_exit_code(
+    library: LeanToolchain, runs: list[str], tmp_path: Path, called: Called, monkeypatch: pytest.MonkeyPatch
+):
+    async def interrupted(*_: object) -> bool:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(KeptHeaders, "_saved", interrupted)
+    flags = ("--lean.modules", tmp_path / "library", "--lean.imports", "Near", "--fixed")
+    answer = called(main, "prove", "theorem t (n : Nat) : near n = n + 1", *flags)
+    assert (answer.code, answer.err.split("\n")[-2]) == (0, "not saved")
+    assert answer.out.startswith("theorem t")
+    assert [*(tmp_path / "cache" / "headers").iterdir()] == []
