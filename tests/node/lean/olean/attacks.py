@@ -302,7 +302,11 @@ def universe_parameters(count: int) -> Change:
 
 
 def many_constants(count: int) -> Change:
-    return both(*(trivial(f"t{index}") for index in range(count)))
+    def change(forged: Forged, make: Maker) -> None:
+        for index in range(count):
+            trivial(f"t{index}")(forged, make)
+
+    return change
 
 
 def long_literal(digits: int) -> Change:
