@@ -4,8 +4,6 @@ PROGRAM in its place (see `common.life.process`).
 Imports little, and only from the standard library: this runs at the start of every child process.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -195,9 +195,8 @@ class Gathering:
             window.closed.set()
             if self._window is window:
                 self._window = None
-        await asyncio.sleep(
-            0
-        )  # All go on in the next turn of the event loop: what the first one starts takes them all.
+        # All go on in the next turn of the event loop, so that what the first one starts takes them all.
+        await asyncio.sleep(0)
 
     def close(self) -> None:
         """Close the open window, if there is one: no further caller will come."""

@@ -564,9 +564,11 @@ def swap_part(device: str) -> Results:
     with ThreadPoolExecutor(1) as loader:
         loaded = loader.submit(keep_loading, engine, place, arrived := threading.Event())
         third = Generator(engine.weights, engine.settings)
-        for number in range(4):
-            generate(third, shape, 1 + 10 * number, (5 + number) << 22)
-        arrived.set()
+        try:
+            for number in range(4):
+                generate(third, shape, 1 + 10 * number, (5 + number) << 22)
+        finally:
+            arrived.set()  # otherwise a failure here would wait for the other thread
         versions = loaded.result()
     # 3. Steps alone, states alone, and both at once.
     work = Train(shape="small" if gpu else "demo", device=device, precision="auto", batch_tokens=8192 if gpu else 512)  # type: ignore[arg-type]
