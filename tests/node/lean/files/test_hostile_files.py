@@ -86,8 +86,7 @@ def rows(report: FileReport) -> list[tuple[str, int, str]]:
 @pytest.mark.lean
 async def test_a_comment_that_is_never_closed_is_named_and_not_the_theorem_before_it(verifying: Verifying) -> None:
     behind, inside = await verifying.of_each(
-        TRUE + "\n/- to do /- inner -/\ntheorem u : True := trivial\n",
-        "theorem t : True := by\n  /- why\n  trivial\n",
+        TRUE + "\n/- to do /- inner -/\ntheorem u : True := trivial\n", "theorem t : True := by\n  /- why\n  trivial\n"
     )
     assert rows(behind) == [
         ("t", 1, ""),

@@ -487,9 +487,7 @@ CHANGES: dict[str, Change] = {
     "a field beyond all": added(lambda make: field_of_a_pair(make, 1 << 64)),
     "a field that is 1 in 32 bits": states(
         lambda make: make.forall(
-            "h",
-            make.apply(make.constant("And"), make.constant("False"), make.constant("True")),
-            make.constant("True"),
+            "h", make.apply(make.constant("And"), make.constant("False"), make.constant("True")), make.constant("True")
         ),
         lambda make: field_of_a_pair(make, (1 << 32) + 1),
     ),
@@ -498,9 +496,7 @@ CHANGES: dict[str, Change] = {
     "an enormous number of parameters": number_of_parameters(natural(1 << 80)),
     "a large number of parameters": number_of_parameters(1 << 40),
     "an enormous power": added(
-        lambda make: make.reflexive(
-            make.apply(make.constant("Nat.pow"), make.numeral(2), make.numeral(1 << 40)),
-        )
+        lambda make: make.reflexive(make.apply(make.constant("Nat.pow"), make.numeral(2), make.numeral(1 << 40)))
     ),
     "parameters that are not there": of_kind(
         lambda make: make.apply(make.constant("T"), make.constant("Nat")), numbers=(5, 0, 0), constructor=(0, 5, 0)

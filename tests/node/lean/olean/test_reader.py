@@ -25,7 +25,7 @@ SUMMARY_OF_APPLICATION = 3
 
 _ARITHMETIC = "succ add sub mul div mod gcd beq ble land lor xor shiftLeft shiftRight pow log2"
 COMPUTED_BY_THE_KERNEL = {f"Nat.{name}" for name in _ARITHMETIC.split()} | {
-    *("String.ofList", "Char.ofNat", "eagerReduce"),
+    *("String.ofList", "Char.ofNat", "eagerReduce")
 }
 
 

@@ -49,10 +49,7 @@ async def test_goals_that_the_repl_has_lost_are_found_again():
 
 @pytest.mark.parametrize(
     ("mode", "kind"),
-    [
-        pytest.param("hangs-MARK", OutcomeKind.TIMEOUT, marks=pytest.mark.slow),
-        ("ends-MARK", OutcomeKind.CRASHED),
-    ],
+    [pytest.param("hangs-MARK", OutcomeKind.TIMEOUT, marks=pytest.mark.slow), ("ends-MARK", OutcomeKind.CRASHED)],
 )
 async def test_what_ends_the_process_is_told_of_that_candidate_alone(mode, kind):
     async with repl(command=faulty(mode)) as backend:

@@ -157,8 +157,7 @@ def repeated(depth: int, wrap: Callable[[int], int], term: int) -> int:
 
 
 @pytest.mark.parametrize(
-    ("kind", "depth"),
-    [("arguments", DEEP // 5), *(pytest.param(kind, DEEP, marks=pytest.mark.slow) for kind in TERMS)],
+    ("kind", "depth"), [("arguments", DEEP // 5), *(pytest.param(kind, DEEP, marks=pytest.mark.slow) for kind in TERMS)]
 )
 def test_a_very_deep_term_is_refused_or_there_is_no_answer(run: Run, kind: str, depth: int) -> None:
     data = Data()
