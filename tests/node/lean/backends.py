@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from aiohttp import web
 
@@ -18,14 +19,16 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.pool import Pool
 from node.lean.worker.process import WorkerOptions
 
+Started = TypeVar("Started", bound=Backend)
 REPL = f"{shlex.quote(sys.executable)} -m node.command.cli repl --no-sandbox"
 """Our own REPL, as a command."""
 
 
 @asynccontextmanager
-async def worker(workers: int = 1, queue: int = 100, memory_mb: int = 1024) -> AsyncIterator[Backend]:
-    pool = Pool(LeanToolchain.pocket(), WorkerOptions(memory_mb=memory_mb), workers=workers, queue=queue)
-    async with started(pool):
+async def worker(workers: int = 1, queue: int = 100, memory_mb: int = 1024) -> AsyncIterator[Pool]:
+    async with started(
+        Pool(LeanToolchain.pocket(), WorkerOptions(memory_mb=memory_mb), workers=workers, queue=queue)
+    ) as pool:
         yield pool
 
 
@@ -34,8 +37,8 @@ async def repl(
     workers: int = 1, queue: int = 100, memory_mb: int = 1024, command: str = REPL
 ) -> AsyncIterator[ReplBackend]:
     options = WorkerOptions(memory_mb=memory_mb)
-    backend = ReplBackend(LeanToolchain.pocket(), tuple(shlex.split(command)), options, workers, queue)
-    async with started(backend):
+    command_line = tuple(shlex.split(command))
+    async with started(ReplBackend(LeanToolchain.pocket(), command_line, options, workers, queue)) as backend:
         yield backend
 
 
@@ -56,10 +59,11 @@ async def leantree(workers: int = 1, queue: int = 100, memory_mb: int = 1024) ->
     """A client of our own LeanTree server, over HTTP on loopback."""
     lean = LeanProcessSettings(workers=workers, queue=queue, memory_mb=memory_mb, tactic_seconds=60.0)
     server, _ = make_server(LeanTreeServerSettings(lean=lean), LeanToolchain.pocket())
-    async with on_loopback(server.application()) as url:
-        backend = Served(url, workers, queue, server=server)
-        async with started(backend):
-            yield backend
+    async with (
+        on_loopback(server.application()) as url,
+        started(Served(url, workers, queue, server=server)) as backend,
+    ):
+        yield backend
 
 
 @asynccontextmanager
@@ -75,10 +79,10 @@ async def on_loopback(application: web.Application, patience: float = 0.5) -> As
 
 
 @asynccontextmanager
-async def started(backend: Backend) -> AsyncIterator[None]:
+async def started(backend: Started) -> AsyncIterator[Started]:
     backend.start()
     try:
-        yield
+        yield backend
     finally:
         await backend.stop()
 

@@ -8,14 +8,11 @@ from pathlib import Path
 import pytest
 
 from common.lean import Context, Place, Theorem
-from node.lean.gaps.contexts import ContextModules
+from node.lean.gaps.contexts import ContextModules, ScopedText
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import WorkerOptions
 from node.lean.worker.runner import Runner
-
-pytestmark = pytest.mark.lean
-
 
 SCOPES = """\
 set_option autoImplicit false
@@ -43,6 +40,7 @@ def modules(tmp_path: Path, step: int) -> ContextModules:
     return ContextModules(LeanToolchain.pocket(), seconds=60, memory_mb=2048, folder=tmp_path / "m", step=step)
 
 
+@pytest.mark.lean
 async def test_everything_open_above_a_gap_is_open_behind_the_import(tmp_path):
     contexts = modules(tmp_path, 3)
     theorem = placed(SCOPES)
@@ -61,6 +59,7 @@ async def test_everything_open_above_a_gap_is_open_behind_the_import(tmp_path):
     assert [seen[0][1][index].value for index in range(5)] == ["proved", "proved", "error", "error", "goals"]
 
 
+@pytest.mark.lean
 async def test_a_module_is_found_again_and_a_longer_text_begins_with_it(tmp_path):
     text = "".join(f"theorem t{number} : {number} = {number} := rfl\n" for number in range(10))
     first = await modules(tmp_path, 4).shortened(placed(text))
@@ -73,6 +72,7 @@ async def test_a_module_is_found_again_and_a_longer_text_begins_with_it(tmp_path
     assert len(list((tmp_path / "m").iterdir())) == 2
 
 
+@pytest.mark.lean
 async def test_a_library_that_was_built_anew_has_modules_of_its_own(tmp_path):
     lean = LeanToolchain.pocket()
     library = tmp_path / "library"
@@ -87,3 +87,71 @@ async def test_a_library_that_was_built_anew_has_modules_of_its_own(tmp_path):
         text = "import Own\n" + "".join(f"theorem t{n} : own = 1 := rfl\n" for n in range(5))
         names.append((await contexts.shortened(placed(text))).place.context.text.split("\n")[0])
     assert names[0] != names[1] and all(name.startswith("import ProofmeshContext_") for name in names)
+
+
+TEXT = """\
+universe u
+open Nat (succ)
+namespace A.B
+variable (p : Prop)
+theorem one (h : p) : p := h
+/-- About
+two. -/
+section
+variable {q : Prop}
+open Classical in
+theorem two (h : q) : q := h
+end
+section Inner
+set_option maxRecDepth 600
+set_option maxHeartbeats 400 in
+theorem three : True := trivial
+mutual
+theorem even : True := trivial
+theorem odd : True := trivial
+end
+private theorem four : True := trivial -- private to nobody
+end Inner
+end B
+local notation "⟪" x "⟫" => x
+noncomputable section
+theorem five : True := trivial
+"""
+
+
+def scope_behind(line: str, text: str = TEXT) -> str | None:
+    scoped = ScopedText(text, 0)
+    count = next(number for number, piece in enumerate(scoped.pieces) if line in scoped.of([piece])) + 1
+    return scoped.open_scope(count)
+
+
+def test_the_commands_of_a_text_cover_it_and_a_mutual_block_is_one():
+    scoped = ScopedText(TEXT, 0)
+    assert scoped.of(scoped.pieces) == TEXT
+    keywords = [piece.keyword for piece in scoped.pieces]
+    assert keywords.count("mutual") == 1 and keywords.count("theorem") == 5
+    assert scoped.of([scoped.pieces[keywords.index("section")]]).startswith("/-- About")
+
+
+OUTER = ["universe u", "open Nat (succ)", "namespace A"]
+INNER = [*OUTER, "namespace B", "variable (p : Prop)"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("theorem one", INNER),
+        ("theorem two", [*INNER, "section", "variable {q : Prop}"]),
+        ("private", [*INNER, "section Inner", "set_option maxRecDepth 600"]),
+        ("theorem five", [*OUTER, 'local notation "⟪" x "⟫" => x', "noncomputable section"]),
+    ],
+)
+def test_what_is_open_behind_a_command_is_said_again(line, expected):
+    assert scope_behind(line).split("\n") == [*expected, ""]
+
+
+def test_local_instances_cannot_be_said_again_while_they_hold():
+    local = "section\nlocal instance : Inhabited Nat := ⟨1⟩\ntheorem one : True := trivial\nend\n"
+    text = f"{local}theorem two : True := trivial\n"
+    assert scope_behind("theorem one", text) is None
+    assert scope_behind("theorem two", text) == ""

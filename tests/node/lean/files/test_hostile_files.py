@@ -1,4 +1,5 @@
-"""One hostile or unreadable file gets a line with its problem, and the files around it are judged all the same."""
+"""Collecting files from paths. One hostile or unreadable file gets a line with its problem, and the files around it are
+judged all the same."""
 
 import os
 from collections.abc import Callable
@@ -8,7 +9,8 @@ import pytest
 
 from node.command.cli import main
 from node.lean.check.files.report import FileReport
-from node.lean.check.files.sources import BOM, collect
+from node.lean.check.files.sources import BOM, SourceFile, collect, in_order
+from node.lean.text.statement import imports_of
 from tests.commands import Called
 from tests.hostile import harmless
 from tests.node.lean.files.verified import Verifying
@@ -150,3 +152,44 @@ def test_verify_judges_the_files_around_hostile_ones(tmp_path: Path, called: Cal
         "/Link.lean: No such file or directory",
         "/Pipe.lean: it is a pipe, a socket or a device, not a file",
     ]
+
+
+def sources_in(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder.joinpath(*name.split("__")).with_suffix(".lean")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def only(folder: Path) -> dict[str, SourceFile]:
+    (group,) = collect([folder])
+    return {each.module: each for each in group}
+
+
+def test_imports_stand_in_the_header_alone() -> None:
+    text = (
+        "/- import No -/\nimport A.B\npublic import C -- import D\nimport all E\ntheorem a : 1 = 1 := rfl\nimport F\n"
+    )
+    assert imports_of(text) == ("A.B", "C", "E")
+
+
+def test_modules_are_named_by_their_path_and_hidden_folders_are_left_out(tmp_path: Path) -> None:
+    sources_in(tmp_path, A="", Sub__B="")
+    sources_in(tmp_path / ".lake", X="")
+    (tmp_path / "lakefile.lean").write_text("")
+    assert set(only(tmp_path)) == {"A", "Sub.B"}
+
+
+def test_a_file_that_is_imported_comes_along_unwanted(tmp_path: Path) -> None:
+    sources_in(tmp_path, A="import Sub.B\n", Sub__B="import Other\n", C="")
+    (group,) = collect([tmp_path / "A.lean"])
+    assert {each.module: each.wanted for each in group} == {"A": True, "Sub.B": False}
+
+
+def test_a_circle_of_imports_is_told_and_the_rest_goes_on() -> None:
+    files = [SourceFile(name, name, imports=needed) for name, needed in (("A", ("B",)), ("B", ("A",)), ("C", ()))]
+    found = {each.module: problem for each, problem in in_order(files)}
+    assert [problem for problem in found.values() if problem] == ["circular imports: A -> B -> A"]
+    assert found["C"] == ""
+    assert len(found) == 3

@@ -1,13 +1,16 @@
-"""Verifying proofs of standalone statements, behind a header with declarations, and at a place in a file."""
+"""Verifying proofs of standalone statements, behind a header with declarations, and at a place in a file; and proofs as
+Lean text: names, headers and files."""
 
 import asyncio
 import contextlib
+import re
 from contextlib import asynccontextmanager
 
 import psutil
 import pytest
+from hypothesis import given, settings, strategies as st
 
-from common.lean import Context, Place, Theorem
+from common.lean import NO_CONTEXT, Context, Place, Theorem
 from common.protocol.messages import Busy, LeanVerifyReply, LeanVerifyRequest
 from node.lean.check.files import proofs
 from node.lean.check.files.proofs import ProofVerifier, declares, others_assumed
@@ -15,6 +18,7 @@ from node.lean.check.verify.checks import VerificationFailed
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.background import Elsewhere
+from tests.node.lean.files.verified import Verifying, files_of, reasons
 
 
 @asynccontextmanager
@@ -123,18 +127,16 @@ async def test_many_proofs_behind_such_a_header_wait_without_processes_and_furth
 
 @pytest.mark.lean
 async def test_a_statement_in_a_namespace_is_verified_there(verifier):
-    theorem = Theorem(
-        "t", "(n : Nat)", "succ n ≠ 0 ∧ twice n = n + n", "open Nat\nnamespace Foo\ndef twice (n : Nat) := n + n"
-    )
+    header = "open Nat\nnamespace Foo\ndef twice (n : Nat) := n + n"
+    theorem = Theorem("t", "(n : Nat)", "succ n ≠ 0 ∧ twice n = n + n", header)
     assert (await verifier.verify(theorem, "  exact ⟨nofun, rfl⟩")).accepted
 
 
 @pytest.mark.lean
 async def test_a_proof_at_its_place_is_verified_with_all_that_stands_around_it(verifier):
     context = Context.of("namespace A\ntheorem one : 1 = 1 := rfl\ntheorem open_one : 1 = 2 := sorry\n")
-    theorem = Theorem(
-        "t", "", "?", place=Place(context, "theorem two : 1 = 1 ∧ True := by\n  constructor\n  · ", "\n  · trivial\n")
-    )
+    place = Place(context, "theorem two : 1 = 1 ∧ True := by\n  constructor\n  · ", "\n  · trivial\n")
+    theorem = Theorem("t", "", "?", place=place)
     verdict = await verifier.verify(theorem, "  exact one")
     assert verdict.accepted and verdict.axioms == () and verdict.rechecked
     assert not (await verifier.verify(theorem, "  exact open_one")).accepted  # it states something else
@@ -156,9 +158,8 @@ def at(command: str, *, tactic: bool = True) -> Theorem:
 
 
 def test_only_code_is_taken_for_another_gap():
-    place = at(
-        'theorem t : a ∧ b := by -- sorry\n  exact ⟨sorry, ?⟩ /- sorry -/; have sorry\' := "sorry"\n  sorry\n'
-    ).place
+    command = 'theorem t : a ∧ b := by -- sorry\n  exact ⟨sorry, ?⟩ /- sorry -/; have sorry\' := "sorry"\n  sorry\n'
+    place = at(command).place
     assert place is not None
     assumed, count = others_assumed(place)
     assert count == 2 and assumed.before.count("sorry") == 1 and assumed.after.count("sorry") == 3
@@ -168,9 +169,8 @@ def test_only_code_is_taken_for_another_gap():
 
 @pytest.mark.lean
 async def test_a_gap_is_judged_by_itself_while_others_of_its_command_stay_open(verifier):
-    tactics = at(
-        "theorem t (h : p) : p ∧ p ∧ p := by\n  constructor\n  · sorry\n  constructor\n  · ?\n  all_goals sorry\n"
-    )
+    proof = "constructor\n  · sorry\n  constructor\n  · ?\n  all_goals sorry\n"
+    tactics = at(f"theorem t (h : p) : p ∧ p ∧ p := by\n  {proof}")
     right = await verifier.verify(tactics, "  exact h")
     assert right.accepted and right.axioms == ("sorryAx",) and "2 other `sorry`" in right.reason, right
     wrong = await verifier.verify(tactics, "  exact trivial")
@@ -204,3 +204,70 @@ async def test_a_theorem_above_that_is_not_proved_may_be_used_and_that_is_said(v
     verdict = await verifier.verify(command, "  exact unproved p q h")
     assert verdict.accepted and "sorryAx" in verdict.axioms, verdict
     assert "a theorem above that is not proved yet" in verdict.reason
+
+
+def test_a_proof_at_a_place_in_a_file_is_left_out_and_named():
+    place = Place(NO_CONTEXT, "theorem x : True := by\n  ", "\n")
+    theorems = Theorem("gap", "", "True", place=place), Theorem("t0", "", "True")
+    proofs = files_of([(each, "  trivial") for each in theorems])
+    assert proofs.left_out == ("gap",) and proofs.proofs == 1
+    assert re.findall(r"^theorem (\S+)", proofs.texts[0], re.MULTILINE) == ["t0"]
+    assert "-- Not here" in proofs.texts[0] and "gap" in proofs.texts[0]
+
+
+@settings(max_examples=12, deadline=None, database=None)
+@given(st.lists(st.text(max_size=12), min_size=1, max_size=8, unique=True), st.text(max_size=30))
+def test_names_are_plain_differ_and_stand_in_no_proof(given_names, script):
+    proofs = files_of([(Theorem(name, "", "True"), f"  exact {script}") for name in given_names])
+    bare = [match.group(1) for match in re.finditer(r"^theorem «?([^»\s]+)»? : \(True", proofs.texts[0], re.MULTILINE)]
+    assert len(set(bare)) == len(given_names)
+    assert all(re.fullmatch(r"[^\W\d_][\w']*", name) for name in bare)
+    assert all(name.isascii() or f"theorem «{name}» :" in proofs.texts[0] for name in bare)
+    assert set(bare).isdisjoint(re.findall(r"[\w'!?]+", script))
+
+
+DIFFICULT = [
+    # Named like theorems of the library, and their proofs use these.
+    (Theorem("Nat.add_comm", "(a b : Nat)", "a + b = b + a"), "  exact Nat.add_comm a b"),
+    (Theorem("trans", "(a b c : Nat) (h : a = b) (g : b = c)", "a = c"), "  exact h.trans g"),
+    (Theorem("rfl", "(a : Nat)", "a = a"), "  exact rfl"),
+    (Theorem("Eq.symm", "(a b : Nat) (h : a = b)", "b = a"), "  exact Eq.symm h"),
+    # A short name of the library: the proof above must go on to mean the library's.
+    (Theorem("succ_le_of_lt", "(a b : Nat) (h : a < b)", "succ a ≤ b", "open Nat"), "  exact succ_le_of_lt h"),
+    (Theorem("id", "", "True"), "  trivial"),
+    (Theorem("propext", "(p : Prop) (h : p)", "p = True"), "  exact propext ⟨fun _ => trivial, fun _ => h⟩"),
+    # Keywords, and names with signs.
+    (Theorem("theorem", "", "True"), "  trivial"),
+    (Theorem("end", "", "True"), "  trivial"),
+    (Theorem("1959 p.1 (b) — «x»", "", "True"), "  trivial"),
+    (Theorem("ünï_λ₁", "", "True"), "  trivial"),
+    (Theorem("λ", "", "(fun _ : Nat => True) 1"), "  trivial"),
+    (Theorem("定理²", "", "True"), "  trivial"),
+    # Headers that declare, with names that clash: with each other's, and with the library's.
+    (Theorem("twice_one", "", "twice 1 = 2", "def twice (n : Nat) : Nat := n + n"), "  rfl"),
+    (Theorem("twice_two", "", "twice 2 = 8", "def twice (n : Nat) : Nat := n * 4"), "  rfl"),
+    (Theorem("auto", "(n : Nat)", "same n = n", "def same (x : α) : α := x"), "  rfl"),
+    (Theorem("with_variable", "(h : p 1)", "p 1", "variable (p : Nat → Prop)"), "  exact h"),
+    (Theorem("sections", "", "n0 = 3", "noncomputable section\nsection Inner\ndef n0 : Nat := 3"), "  rfl"),
+    # Effects beyond a namespace.
+    (Theorem("plus1", "", "(2 ⊞ 3) = 5", 'infixl:65 " ⊞ " => Nat.add'), "  rfl"),
+    (Theorem("plus2", "", "(2 ⊞ 3) = 6", 'notation:65 a " ⊞ " b => Nat.mul a b'), "  rfl"),
+    (Theorem("absurd", "", "(2 ⊠ 3) = 5", 'infixl:65 " ⊠ " => Nat.add'), "  rfl"),
+    (Theorem("spaces", "", "x = 1", "namespace Mine\ndef x : Nat := 1"), "  rfl"),
+    (Theorem("dotted", "(n : Nat)", "n.twofold = n + n", "def Nat.twofold (n : Nat) : Nat := n + n"), "  rfl"),
+    # Options and universes are one header's alone.
+    (Theorem("universes", "(α : Type u) (a : α)", "a = a", "universe u"), "  rfl"),
+    (Theorem("implicit", "(a : α)", "a = a", "set_option autoImplicit true"), "  rfl"),
+    (Theorem("lines", "(p q : Prop)\n  (hp : p)", "p ∨\n  q", "open Nat\nuniverse u"), "    left\n    exact hp"),
+]
+
+
+@pytest.mark.lean
+async def test_lean_accepts_the_proofs_of_difficult_statements(verifying: Verifying):
+    proofs = files_of(DIFFICULT)
+    reports = await verifying.together(*proofs.texts, own=True)
+    found = reasons(reports)
+    assert set(found.values()) == {""} and len(found) == len(DIFFICULT) == proofs.proofs
+    assert len(reports) == 6  # the notations, the namespace and the dotted name have their own
+    shown = {name.rpartition(".")[2] for name in found}
+    assert {"trans_1", "id", "Nat_add_comm", "plus1", "twice_two", "ünï_λ₁", "λ", "定理²"} <= shown

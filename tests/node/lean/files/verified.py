@@ -8,6 +8,8 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from common.lean import Theorem
+from node.lean.check.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files
 from node.lean.check.files.report import DeclarationVerdict, FileReport
 from node.lean.check.files.sources import SourceFile, from_text
 from node.lean.check.files.verifier import FileVerifier
@@ -57,6 +59,12 @@ class Verifying:
                 [f"{each.file}: {each.problem}" for each in problems] + [each.reason for each in told]
                 async for problems, told, _ in found
             ]
+
+
+def files_of(proofs: Sequence[tuple[Theorem, str]], header: str = "") -> ProofsFiles:
+    """The files of theorems with proofs; `header`: the configured one."""
+    proved = [ProvedStatement(each.name, each, script) for each, script in proofs]
+    return proofs_files(proved, "a test", "4.28.0", header)
 
 
 def modules(texts: Sequence[str]) -> list[SourceFile]:

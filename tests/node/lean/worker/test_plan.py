@@ -1,7 +1,12 @@
-"""Which documents a plan asks for, and what it makes of what they show: without Lean."""
+"""Without Lean: which documents a plan asks for and what it makes of what they show; and messages of the language
+server protocol, cut out of a byte stream."""
+
+import msgspec
+import pytest
 
 from common.lean import OutcomeKind, Step, Theorem
 from node.lean.process.child import Ending
+from node.lean.worker import process
 from node.lean.worker.document import SENTINEL, STATE, Form, Frame, LeanDocument
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import Diagnostic, Position, Range
@@ -46,6 +51,10 @@ def forms(document: LeanDocument) -> list[tuple[Form, list[int]]]:
     return [(example.form, [block.index for block in example.blocks]) for example in document.examples]
 
 
+def kinds(plan: BatchPlan) -> dict[int, OutcomeKind]:
+    return {index: outcome.kind for index, outcome in plan.outcomes.items()}
+
+
 def test_silence_has_to_be_confirmed_in_an_example_without_errors():
     plan = BatchPlan(AND, (), {0: "simp", 1: "exact h", 2: "exact _"})
     document = plan.document(Frame(""))
@@ -57,8 +66,7 @@ def test_silence_has_to_be_confirmed_in_an_example_without_errors():
     document = plan.document(Frame(""))
     assert forms(document) == [(Form.SEPARATE, [1]), (Form.SEPARATE, [2])]
     plan.take(read(document, [error(document, 2, "don't know how to synthesize placeholder"), *sentinels(document)]))
-    assert plan.done
-    assert (plan.outcomes[1].kind, plan.outcomes[2].kind) == (OutcomeKind.PROVED, OutcomeKind.ERROR)
+    assert plan.done and kinds(plan) == {0: OutcomeKind.ERROR, 1: OutcomeKind.PROVED, 2: OutcomeKind.ERROR}
 
 
 def test_a_runaway_candidate_and_those_behind_it_are_run_again_it_alone():
@@ -85,7 +93,7 @@ def test_a_candidate_that_a_worker_died_with_is_run_alone_and_crashes_only_when_
     for expected in (None, OutcomeKind.CRASHED):
         assert forms(plan.document(Frame(""))) == [(Form.SEPARATE, [1])]
         plan.ended(Ending.DIED, "killed", 1, stuck=False)
-        assert (plan.outcomes[1].kind if 1 in plan.outcomes else None) is expected
+        assert kinds(plan).get(1) is expected
     assert plan.done
 
 
@@ -96,8 +104,7 @@ def test_a_plan_that_never_gets_a_clear_answer_ends_with_lost_candidates():
         if document is None:
             break
         plan.take(read(document, []))
-    assert plan.done
-    assert {outcome.kind for outcome in plan.outcomes.values()} <= {OutcomeKind.LOST, OutcomeKind.ERROR}
+    assert plan.done and {*kinds(plan).values()} <= {OutcomeKind.LOST, OutcomeKind.ERROR}
 
 
 def terse_plan(*tactics: str) -> tuple[BatchPlan, LeanDocument]:
@@ -147,11 +154,7 @@ def test_candidates_that_leave_no_goals_run_again_after_an_undone_example():
     refused = at(block(document, 1).last, 8, "The tactic provided to `fail_if_success` succeeded")
     both = left(document, 0, "case h\n⊢ 3 ≤ ?w", "case w\n⊢ Nat")
     plan.take(read(document, [both, refused, left(document, 2), end(document)]))
-    assert {index: outcome.kind for index, outcome in plan.outcomes.items()} == {
-        0: OutcomeKind.GOALS,
-        1: OutcomeKind.ERROR,
-    }
-    assert plan.outcomes[0].layout == ((0, 1),)
+    assert kinds(plan) == {0: OutcomeKind.GOALS, 1: OutcomeKind.ERROR} and plan.outcomes[0].layout == ((0, 1),)
     assert forms(plan.document(Frame(""))) == [(Form.SEPARATE, [2]), (Form.SEPARATE, [3]), (Form.SEPARATE, [4])]
 
 
@@ -168,3 +171,34 @@ def test_nothing_is_undone_behind_a_step_that_names_a_goal():
     assert forms(undone_plan("skip", path=named).document(Frame(""))) == [(Form.SEPARATE, [0])]
     alone = (*named, Step("exact Nat.le_refl 3"))  # a single goal can be copied
     assert forms(undone_plan("skip", path=alone).document(Frame(""))) == [(Form.UNDONE, [0])]
+
+
+def frame(message: object) -> bytes:
+    body = msgspec.json.encode(message)
+    return b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def test_messages_come_whole_however_the_stream_is_cut():
+    sent = {"method": "a", "params": {"text": "∀ ∃"}}, {"id": 7, "result": None}, {"method": "b"}
+    stream = b"".join(map(frame, sent))
+    for size in (1, 2, 3, 7, 1000):
+        decoder = process.Decoder()
+        parts = [stream[start : start + size] for start in range(0, len(stream), size)]
+        messages = [message for part in parts for message in decoder.feed(part)]
+        assert [(message.method, message.id) for message in messages] == [("a", None), ("", 7), ("b", None)]
+        assert msgspec.json.decode(messages[0].params) == {"text": "∀ ∃"}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"no header at all" * 1000,
+        b"Content-Length: x\r\n\r\n{}",
+        b"Content-Length: 999999999999\r\n\r\n",
+        b"Content-Length: 3\r\n\r\nxyz",
+        b"Something: 3\r\n\r\nxyz",
+    ],
+)
+def test_what_is_not_the_protocol_raises(data):
+    with pytest.raises(process.FramingError):
+        list(process.Decoder().feed(data))

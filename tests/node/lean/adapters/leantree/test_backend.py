@@ -1,34 +1,32 @@
-"""The `leantree` backend against our own server with pocket Lean, and against servers that fail."""
+"""The `leantree` backend against our own server with pocket Lean and against servers that fail; what servers answer, as
+outcomes."""
 
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import psutil
 import pytest
 from aiohttp import web
 
-from common.lean import Step, Theorem
+from common.lean import OutcomeKind, Step, Theorem
 from common.life.process import kill_group, spawn_child
-from node.lean.adapters.leantree.backend import LeanTreeBackend
+from node.lean.adapters.leantree import sessions as module
+from node.lean.adapters.leantree.backend import LeanTreeBackend, outcome
+from node.lean.adapters.leantree.protocol import TacticAnswer, decode
+from node.lean.adapters.leantree.sessions import Sessions, State, UnknownProcess, UnknownState
 from node.lean.backend import BackendDown, BackendFull, TacticBatch
 from tests.node.lean.adapters.leantree.conftest import serving
-from tests.node.lean.backends import on_loopback
+from tests.node.lean.backends import on_loopback, started
 from tests.waiting import eventually
 
 AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 LOOP = "repeat (have := trivial)"
 
 
-@asynccontextmanager
-async def backend_of(url: str, processes: int = 2, queue: int = 32) -> AsyncIterator[LeanTreeBackend]:
-    backend = LeanTreeBackend(url, processes=processes, queue=queue)
-    backend.start()
-    try:
-        yield backend
-    finally:
-        await backend.stop()
+def backend_of(url: str, processes: int = 2) -> AbstractAsyncContextManager[LeanTreeBackend]:
+    return started(LeanTreeBackend(url, processes=processes, queue=32))
 
 
 def kinds(result) -> list[str]:
@@ -157,3 +155,69 @@ async def test_each_death_at_a_server_costs_its_tactic_only(monkeypatch):
     assert kinds(result) == ["crashed", "proved", "memory", "proved", "proved", "timeout", "proved"]
     assert server.tries["dies"] == 2, "a death may be somebody else's kill, once"
     assert server.tries["trivial"] == 1, "what is settled is not tried again"
+
+
+def answered(text: str):
+    return outcome(decode(text.encode(), TacticAnswer))
+
+
+def goal(type_: str) -> str:
+    return f'{{"type": "{type_}", "hypotheses": []}}'
+
+
+def test_places_that_are_named_count():
+    found = answered(
+        f'{{"value": [{{"branch_id": 1, "goals": [{goal("A")}], "positions": [1]}}, '
+        f'{{"branch_id": 2, "goals": [{goal("P ?w")}, {goal("Nat")}], "positions": [0, 2]}}]}}'
+    )
+    assert found.layout == ((1,), (0, 2))
+
+
+def test_what_cannot_be_put_together_again_is_an_error():
+    pair = f"[{goal('P ?w')}, {goal('Nat')}]"
+    found = answered(f'{{"value": [{{"branch_id": 1, "goals": {pair}}}, {{"branch_id": 2, "goals": {pair}}}]}}')
+    assert found.kind is OutcomeKind.ERROR and "several groups" in found.message
+    huge = "x" * 40_000
+    assert answered(f'{{"value": [{{"branch_id": 1, "goals": [{goal(huge)}]}}]}}').kind is OutcomeKind.ERROR
+
+
+WORDS = [
+    ("Tactic application timed out.", OutcomeKind.TIMEOUT),
+    ("REPL returned error: Lean error:\\n(deterministic) timeout at `whnf`", OutcomeKind.TIMEOUT),
+    ("Search tactics (apply?, rw?, exact?, grind?) are not allowed.", OutcomeKind.REFUSED),
+    ("`sorry` not allowed in `simpa`", OutcomeKind.REFUSED),
+    ("REPL returned error: Lean error:\\nunknown identifier", OutcomeKind.ERROR),
+    ("the theorem about timeouts does not hold", OutcomeKind.ERROR),
+]
+
+
+@pytest.mark.parametrize(("words", "kind"), WORDS)
+def test_errors_of_other_servers_are_sorted_by_their_words(words, kind):
+    assert answered(f'{{"error": "{words}"}}').kind is kind
+
+
+STATE = State(Theorem("t", "", "True"), (), "⊢ True")
+
+
+def test_idle_ones_are_taken_back_and_busy_ones_kept():
+    sessions = Sessions(3, idle_seconds=10)
+    idle, used, busy = (sessions.open(0.0) for _ in range(3))
+    busy.open_requests = 1
+    sessions.get(used.number, 8.0)
+    assert sessions.expire(10.0) == []
+    assert sessions.expire(10.5) == [idle.number]
+    with pytest.raises(UnknownProcess, match="idle for too long"):
+        sessions.get(idle.number, 11.0)
+    assert sessions.expire(18.5) == [used.number] and len(sessions) == 1
+
+
+def test_states_belong_to_their_session_and_the_oldest_are_forgotten(monkeypatch):
+    monkeypatch.setattr(module, "MOST_STATES", 3)
+    sessions = Sessions(2, idle_seconds=10)
+    one, other = sessions.open(0.0), sessions.open(0.0)
+    numbers = [one.add(STATE) for _ in range(4)]
+    assert one.states == 3 and one.state(numbers[-1]) is STATE
+    with pytest.raises(UnknownState, match="the last 3 are kept"):
+        one.state(numbers[0])
+    with pytest.raises(UnknownState, match="not found"):
+        other.state(numbers[-1])
