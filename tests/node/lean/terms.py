@@ -12,8 +12,8 @@ _TOKEN = re.compile(r'\s*("[^"]*"|:=|\.\{|#\d+|[∀λ,:(){}+]|[\w\'.«»]*[\w\'�
 
 
 def read(maker: Any, text: str) -> int:
-    """The number of a term. `maker` makes levels and terms, and gives each a number: `Export` of the second kernel's
-    tests, or `Data` of the judge's."""
+    """A term. `maker` makes levels and terms: `Export` of the second kernel's tests and `Data` of the judge's give each
+    a number, `Maker` of compiled files an object."""
     return _Parser(maker, text).whole()
 
 
@@ -46,7 +46,7 @@ class _Parser:
             self._bound.append(name)
             parts.append(self._term())
             self._bound.pop()
-            made: int = {"∀": self._make.pi, "λ": self._make.lam, "let": self._make.let}[word](*parts)
+            made: int = getattr(self._make, {"∀": "pi", "λ": "lam"}.get(word, word))(*parts)
             return made
         result = self._atom()
         while self._words and self._words[0] not in (")", ",", ":="):

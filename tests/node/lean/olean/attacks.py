@@ -6,13 +6,27 @@ The text states `1 = 2` and leaves the proof open; the forged compiled file is t
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from operator import methodcaller as new
 from pathlib import Path
+from typing import Any
 
 from node.lean.olean.terms import mixed_hash
 from tests.node.lean.olean import writer
 from tests.node.lean.olean.judges import File, Forge
-from tests.node.lean.olean.writer import Forged, Maker, Object, Value, common, details, linked, natural, parts
+from tests.node.lean.olean.writer import (
+    Forged,
+    Maker,
+    Object,
+    Term,
+    Value,
+    common,
+    details,
+    fields_of,
+    imported,
+    linked,
+    natural,
+    parts,
+)
 
 Change = Callable[[Forged, Maker], None]
 """A change to the objects of a compiled file."""
@@ -25,6 +39,11 @@ TEXT = (
     "theorem fine_two : 2 = two := rfl\n"
 )
 """Of all files with one change."""
+
+ONE, TWO = (f"(OfNat.ofNat.{{0}} Nat {number} (instOfNatNat {number}))" for number in (1, 2))
+"""Numerals as Lean's elaborator makes them."""
+ONE_IS_TWO, ONE_IS_ONE, REFLEXIVE = f"Eq.{{1}} Nat {ONE} {TWO}", f"Eq.{{1}} Nat {ONE} {ONE}", f"Eq.refl.{{1}} Nat {ONE}"
+TRUE = "True", "True.intro"
 
 
 def changed(change: Change, *, repair: bool = True) -> Forge:
@@ -40,10 +59,6 @@ def changed(change: Change, *, repair: bool = True) -> Forge:
     return forge
 
 
-def one_is_two(make: Maker) -> Object:
-    return make.equal(make.numeral_of(1), make.numeral_of(2))
-
-
 def set_value(forged: Forged, name: str, value: Object) -> None:
     details(forged.info(name)).fields[1] = value
 
@@ -52,9 +67,7 @@ def set_type(forged: Forged, name: str, type_: Object) -> None:
     common(forged.info(name)).fields[2] = type_
 
 
-def added(
-    proof: Callable[[Maker], Object] | None = None, *constants: Callable[[Maker], Object], remove: str = ""
-) -> Change:
+def added(proof: Term | None = None, *constants: Callable[[Maker], Object], remove: str = "") -> Change:
     """These constants are added, and `bad` gets this proof."""
 
     def change(forged: Forged, make: Maker) -> None:
@@ -63,42 +76,34 @@ def added(
         for each in constants:
             forged.add(each(make))
         if proof:
-            set_value(forged, "bad", proof(make))
+            set_value(forged, "bad", make.term(proof))
 
     return change
 
 
-def constant(*name: str | int) -> Callable[[Maker], Object]:
-    return lambda make: make.constant(make.name(*name))
-
-
 def axiom(*name: str | int) -> Change:
     """An axiom with this name, and `bad` proved by it."""
-    return added(constant(*name), lambda make: make.axiom(make.name(*name), one_is_two(make)))
+    return added(new("const", name), new("axiom", name, ONE_IS_TWO))
 
 
 def trivial(*name: str | int) -> Change:
     """One more theorem with this name, which is true."""
-    return added(None, lambda make: make.theorem(make.name(*name), make.constant("True"), make.constant("True.intro")))
+    return added(None, new("theorem", name, *TRUE))
 
 
-def states(make_type: Callable[[Maker], Object], make_value: Callable[[Maker], Object], name: str = "bad") -> Change:
+def states(type_: Term, value: Term, name: str = "bad") -> Change:
     """The theorem states this, with this proof."""
 
     def change(forged: Forged, make: Maker) -> None:
-        set_type(forged, name, make_type(make))
-        set_value(forged, name, make_value(make))
+        set_type(forged, name, make.term(type_))
+        set_value(forged, name, make.term(value))
 
     return change
 
 
 def importing(*names: str | int) -> Change:
     """The compiled file imports this module, too."""
-
-    def change(forged: Forged, make: Maker) -> None:
-        forged.items(writer.IMPORTS).append(Object(0, [make.name(*names)], bytes([0, 1, 0, 0, 0, 0, 0, 0])))
-
-    return change
+    return lambda forged, make: forged.items(writer.IMPORTS).append(imported(make.name(*names)))
 
 
 def both(*changes: Change) -> Change:
@@ -119,97 +124,47 @@ AXIOM_NAMES: tuple[tuple[str | int, ...], ...] = (
 """Names that may pass for one of Lean's own axioms, or that a reader cannot tell apart, or that are enormous."""
 
 
-def of_type(make: Maker) -> Object:
-    """A type T with one constructor, which needs that 1 = 2."""
-    return make.inductive(make.name("T"), make.sort(0), [make.name("T", "mk")])
-
-
-def of_kind(kind: Callable[[Maker], Object], sort: int = 1, **more: tuple[int, ...]) -> Change:
-    """A type T whose constructor `T.mk` has this type; it is the proof of `bad`."""
-    name = ("T", "mk")
-    numbers = more.pop("constructor", (0, 0, 0))
-    type_ = lambda make: make.forall("a", make.sort(1), make.sort(1)) if "numbers" in more else make.sort(sort)  # noqa: E731
-    return added(
-        constant(*name),
-        lambda make: make.inductive(make.name("T"), type_(make), [make.name(*name)], **more),
-        lambda make: make.constructor(make.name(*name), kind(make), make.name("T"), numbers=numbers),
-    )
+def of_kind(kind: str, type_: str = "Type", *, fields: tuple[int, int, int] = (0, 0, 0), **more: Any) -> Change:
+    """A type T whose constructor `T.mk` has this type, parameters and fields; it is the proof of `bad`."""
+    type_of = new("inductive", "T", type_, ["T.mk"], **more)
+    return added("T.mk", type_of, new("constructor", "T.mk", kind, "T", fields))
 
 
 def highest_hint(forged: Forged, make: Maker) -> None:
-    made = make.definition(make.name("d"), make.constant("Nat"), make.numeral(1))
+    made = make.definition("d", "Nat", "1")
     details(made).fields[2] = Object(2, [], (0xFFFFFFFF).to_bytes(8, "little"))
     forged.add(made)
-    set_value(forged, "bad", make.reflexive(make.constant("d")))
-
-
-def undeclared_parameter(make: Maker) -> Object:
-    level = make.level(writer.PARAMETER, make.name("u"))
-    kind = make.expression(writer.SORT, make.level(writer.SUCCESSOR, level))
-    function = make.lambda_("x", kind, make.reflexive(make.numeral_of(1)))
-    return make.apply(function, make.expression(writer.SORT, level))
+    set_value(forged, "bad", make.term("Eq.refl.{1} Nat d"))
 
 
 def largest_bound_variable(forged: Forged, make: Maker) -> None:
     """Its summary, which has 20 bits for it, overflows to that of a closed term."""
     variable = Object(writer.BOUND, [natural((1 << 20) - 1)], bytes(8))
-    set_value(forged, "bad", Object(writer.LAMBDA, [make.name("x"), make.constant("Nat"), variable], bytes(16)))
+    set_value(forged, "bad", Object(writer.LAMBDA, [make.name("x"), make.const("Nat"), variable], bytes(16)))
 
 
-def equal_strings(one: str, other: str) -> Change:
-    """`bad` states that two strings are equal, and its proof is that the second equals itself."""
-
-    def applied(name: str, make: Maker, *texts: str) -> Object:
-        head = make.apply(make.constant(name, make.number_level(1)), make.constant("String"))
-        return make.apply(head, *map(make.string, texts))
-
-    return states(lambda make: applied("Eq", make, one, other), lambda make: applied("Eq.refl", make, other))
-
-
-def equal_numbers(one: int, other: int) -> Change:
-    """`bad` states that two numbers are equal, and its proof is that the second equals itself."""
-    return states(
-        lambda make: make.equal(make.numeral(one), make.numeral(other)),
-        lambda make: make.reflexive(make.numeral(other)),
-    )
-
-
-def field_of_a_pair(make: Maker, index: int) -> Object:
-    """`fun h : False ∧ True => h.index`: 1 more than a power of 2 is 1 in too few bits."""
-    pair = make.apply(make.constant("And"), make.constant("False"), make.constant("True"))
-    return make.lambda_("h", pair, make.expression(writer.PROJECTION, make.name("And"), natural(index), make.bound(0)))
-
-
-def projection(structure: str, of: Callable[[Maker], Object], index: int = 0) -> Callable[[Maker], Object]:
-    return lambda make: make.expression(writer.PROJECTION, make.name(structure), natural(index), of(make))
-
-
-def sum_(make: Maker) -> Object:
-    return make.apply(make.constant("And"), one_is_two(make), make.constant("True"))
+def equal(type_: str, one: str, other: str) -> Change:
+    """`bad` states that two things are equal, and its proof is that the second equals itself."""
+    return states(f"Eq.{{1}} {type_} {one} {other}", f"Eq.refl.{{1}} {type_} {other}")
 
 
 # --- another compiled file than the text ------------------------------------------------------------------------------
 
-another_statement = states(
-    lambda make: make.equal(make.numeral_of(1), make.numeral_of(1)), lambda make: make.reflexive(make.numeral_of(1))
-)
+another_statement = states(ONE_IS_ONE, REFLEXIVE)
 
 
 def another_constant_in_its_place(forged: Forged, make: Maker) -> None:
     """Where the text has `bad`, the file has a true theorem of another name, and no `bad`."""
     another_statement(forged, make)
-    name = common(forged.info("bad")).fields[0]
-    assert isinstance(name, Object)
-    name.fields[1] = writer.text("another")
+    fields_of(common(forged.info("bad")).fields[0], 2).fields[1] = writer.text("another")
 
 
 def private_constant_of_its_name(forged: Forged, make: Maker) -> None:
     """A true theorem that is shown as `bad`, because its name is private; `bad` itself stays as it is."""
     private = make.name("_private", "Main", 0, "bad")
-    true = make.equal(make.numeral_of(1), make.numeral_of(1))
-    forged.add(make.theorem(private, true, make.reflexive(make.numeral_of(1))))
+    forged.add(make.theorem(private, ONE_IS_ONE, REFLEXIVE))
     for row in positions(forged):
-        pair = writer.fields_of(row, 2)
+        pair = fields_of(row, 2)
         if parts(pair.fields[0]) == ("bad",):
             pair.fields[0] = private
 
@@ -217,9 +172,9 @@ def private_constant_of_its_name(forged: Forged, make: Maker) -> None:
 def positions(forged: Forged) -> list[Value]:
     """The pairs of a declaration's name and where it stands in the text."""
     for entry in forged.items(writer.ENTRIES):
-        pair = writer.fields_of(entry, 2)
+        pair = fields_of(entry, 2)
         if parts(pair.fields[0]) == ("Lean", "declRangeExt"):
-            return writer.fields_of(pair.fields[1], 0).fields
+            return fields_of(pair.fields[1], 0).fields
     return []
 
 
@@ -228,17 +183,16 @@ def with_positions(line: int) -> Change:
 
     def change(forged: Forged, make: Maker) -> None:
         for row in positions(forged):
-            ranges = writer.fields_of(writer.fields_of(row, 2).fields[1], 2)
-            place = writer.fields_of(writer.fields_of(ranges.fields[0], 4).fields[0], 2)
-            place.fields[0] = natural(line)
+            ranges = fields_of(fields_of(row, 2).fields[1], 2)
+            fields_of(fields_of(ranges.fields[0], 4).fields[0], 2).fields[0] = natural(line)
 
     return change
 
 
 def another_definition(forged: Forged, make: Maker) -> None:
     """`two` is 1."""
-    details(forged.info("two")).fields[1] = make.numeral_of(1)
-    set_value(forged, "bad_two", make.reflexive(make.numeral_of(1)))
+    set_value(forged, "two", make.term(ONE))
+    set_value(forged, "bad_two", make.term(REFLEXIVE))
 
 
 # --- size -------------------------------------------------------------------------------------------------------------
@@ -246,14 +200,8 @@ def another_definition(forged: Forged, make: Maker) -> None:
 
 def use_each_other(count: int) -> Change:
     """A ring of theorems, each the proof of the one before."""
-
-    def change(forged: Forged, make: Maker) -> None:
-        names = [make.name(f"ring_{index}") for index in range(count)]
-        for at, name in enumerate(names):
-            forged.add(make.theorem(name, one_is_two(make), make.constant(names[(at + 1) % count])))
-        set_value(forged, "bad", make.constant(names[0]))
-
-    return change
+    ring = [new("theorem", f"ring_{at}", ONE_IS_TWO, f"ring_{(at + 1) % count}") for at in range(count)]
+    return added("ring_0", *ring)
 
 
 def empty_objects(content: bytes, place: Path) -> bytes:
@@ -266,11 +214,10 @@ def doubled_statement(depth: int) -> Change:
     """`fine` states `P ∧ P` of `P ∧ P` of ..., so deep: one object for each depth, but a tree of 2 ** depth."""
 
     def change(forged: Forged, make: Maker) -> None:
-        statement, proof = make.constant("True"), make.constant("True.intro")
+        statement, proof = map(make.term, TRUE)
         for _ in range(depth):
-            twice = make.apply(make.constant("And"), statement, statement)
-            proof = make.apply(make.constant("And.intro"), statement, statement, proof, proof)
-            statement = twice
+            proof = make.app(make.const("And.intro"), statement, statement, proof, proof)
+            statement = make.app(make.const("And"), statement, statement)
         set_type(forged, "fine", statement)
         set_value(forged, "fine", proof)
 
@@ -281,13 +228,13 @@ def doubled_level(depth: int) -> Change:
     """A theorem with a universe level that is so deep a `max` of twice the same."""
 
     def change(forged: Forged, make: Maker) -> None:
-        level: Value = make.level(writer.PARAMETER, make.name("u"))
+        level = make.param("u")
         for _ in range(depth):
             level = make.level(writer.MAX, level, level)
-        sort = make.expression(writer.SORT, level)
-        statement = make.forall("a", sort, make.constant("True"))
-        value = make.lambda_("a", sort, make.constant("True.intro"))
-        forged.add(make.theorem(make.name("doubled"), statement, value, levels=linked([make.name("u")])))
+        statement, value = map(make.term, TRUE)
+        kind = make.sort(level)
+        levels = linked([make.name("u")])
+        forged.add(make.theorem("doubled", make.pi(kind, statement), make.lam(kind, value), levels=levels))
 
     return change
 
@@ -295,28 +242,26 @@ def doubled_level(depth: int) -> Change:
 def universe_parameters(count: int) -> Change:
     def change(forged: Forged, make: Maker) -> None:
         levels = linked([make.name(f"u{index}") for index in range(count)])
-        true = make.constant("True"), make.constant("True.intro")
-        forged.add(make.theorem(make.name("wide"), *true, levels=levels))
+        forged.add(make.theorem("wide", *TRUE, levels=levels))
 
     return change
 
 
 def many_constants(count: int) -> Change:
-    def change(forged: Forged, make: Maker) -> None:
-        for index in range(count):
-            trivial(f"t{index}")(forged, make)
-
-    return change
+    return both(*(trivial(f"t{index}") for index in range(count)))
 
 
 def long_literal(digits: int) -> Change:
     """`fine : n = n`, with a number of so many digits."""
-    number = 1 << int(digits * 3.3219280949)
-    return states(
-        lambda make: make.equal(make.numeral_of(number), make.numeral_of(number)),
-        lambda make: make.reflexive(make.numeral_of(number)),
-        "fine",
-    )
+
+    def change(forged: Forged, make: Maker) -> None:
+        literal = make.nat(1 << int(digits * 3.3219280949))
+        instance = make.app(make.const("instOfNatNat"), literal)
+        number = make.app(make.term("OfNat.ofNat.{0} Nat"), literal, instance)
+        set_type(forged, "fine", make.app(make.term("Eq.{1} Nat"), number, number))
+        set_value(forged, "fine", make.app(make.term("Eq.refl.{1} Nat"), number))
+
+    return change
 
 
 def deep_term(depth: int) -> Change:
@@ -327,7 +272,7 @@ def deep_term(depth: int) -> Change:
 
     def change(forged: Forged, make: Maker) -> None:
         # 1. The two constants, at the beginning of the file.
-        successor, zero = make.constant("Nat.succ"), make.constant("Nat.zero")
+        successor, zero = make.const("Nat.succ"), make.const("Nat.zero")
         start = Forged(writer.array([successor, zero]), forged.header).encode()
         first = len(start) - 16  # the last two words are the array's items
         links, hashed = struct.unpack("<QQ", start[first:]), writer.scalar(zero)
@@ -343,14 +288,9 @@ def deep_term(depth: int) -> Change:
             at, inner = at + 32, at
         # 3. The statement and the proof, which lead to the last one.
         forged.head = b"".join(block)
-        term = writer.Raw(inner, hashed)
-        equal, reflexive = (
-            make.apply(make.constant(name, make.number_level(1)), make.constant("Nat")) for name in ("Eq", "Eq.refl")
-        )
-        for _ in range(2):
-            equal = make.expression(writer.APPLY, equal, term)
-        set_type(forged, "fine", equal)
-        set_value(forged, "fine", make.expression(writer.APPLY, reflexive, term))
+        term: Any = writer.Raw(inner, hashed)
+        set_type(forged, "fine", make.app(make.term("Eq.{1} Nat"), term, term))
+        set_value(forged, "fine", make.app(make.term("Eq.refl.{1} Nat"), term))
 
     return change
 
@@ -374,8 +314,8 @@ def claims(tag: int, word: int, value: int) -> Change:
     """The last array, string or integer claims another size."""
 
     def change(forged: Forged, make: Maker) -> None:
-        huge = make.numeral(1 << 200)
-        forged.add(make.theorem(make.name("large"), make.equal(huge, huge), make.reflexive(huge)))
+        huge = 1 << 200
+        forged.add(make.theorem("large", f"Eq.{{1}} Nat {huge} {huge}", f"Eq.refl.{{1}} Nat {huge}"))
         [each for each in writer.reachable([forged.root]) if each.tag == tag][-1].claims[word] = value
 
     return change
@@ -390,8 +330,8 @@ def number_of_parameters(number: Value) -> Change:
 
 def cycle(forged: Forged, make: Maker) -> None:
     """A term that contains itself."""
-    term = make.apply(make.constant("Nat.succ"), make.constant("Nat.zero"))
-    set_value(forged, "bad", make.equal(term, term))
+    term = make.term("Nat.succ Nat.zero")
+    set_value(forged, "bad", make.app(make.term("Eq.{1} Nat"), term, term))
     term.fields[1] = term
 
 
@@ -401,114 +341,67 @@ def cyclic_list(forged: Forged, make: Maker) -> None:
     common(forged.info("fine")).fields[1] = cell
 
 
-NEGATIVE = partial(
-    of_kind,
-    lambda make: make.forall("h", make.forall("x", make.constant("T"), make.constant("False")), make.constant("T")),
-)
+UNKNOWN = new("axiom", "unknown", ONE_IS_TWO)
 CHANGES: dict[str, Change] = {
     **{f"an axiom with the name {shown!r:.40}": axiom(*shown) for shown in AXIOM_NAMES},
     "an axiom with the name of a recursor, before its type": both(
-        axiom("T", "rec"), added(None, lambda make: make.inductive(make.name("T"), make.sort(1), []))
+        axiom("T", "rec"), added(None, new("inductive", "T", "Type", []))
     ),
     "an axiom with the name of a recursor, behind its type": both(
-        added(None, lambda make: make.inductive(make.name("T"), make.sort(1), [])), axiom("T", "rec")
+        added(None, new("inductive", "T", "Type", [])), axiom("T", "rec")
     ),
     "a recursor of another type": added(
-        constant("T", "rec"),
-        lambda make: make.inductive(make.name("T"), make.sort(0), []),
-        lambda make: make.recursor(make.name("T", "rec"), one_is_two(make), [make.name("T")], []),
+        "T.rec", new("inductive", "T", "Prop", []), new("recursor", "T.rec", ONE_IS_TWO, "T")
     ),
     "an unsafe constant with the name of an axiom": added(
-        None,
-        lambda make: make.definition(
-            make.name("sorryAx"), make.constant("True"), make.constant("True.intro"), safety=writer.UNSAFE
-        ),
+        None, new("definition", "sorryAx", *TRUE, safety=writer.UNSAFE)
     ),
     "a theorem with the name of an axiom": trivial("sorryAx"),
-    "an axiom behind an opaque constant": added(
-        constant("hidden"),
-        lambda make: make.axiom(make.name("unknown"), one_is_two(make)),
-        lambda make: make.opaque(make.name("hidden"), one_is_two(make), make.constant("unknown")),
-    ),
-    "an axiom behind a projection": added(
-        projection("And", constant("unknown")), lambda make: make.axiom(make.name("unknown"), sum_(make))
-    ),
+    "an axiom behind an opaque constant": added("hidden", UNKNOWN, new("opaque", "hidden", ONE_IS_TWO, "unknown")),
+    "an axiom behind a projection": added("proj And 0 unknown", new("axiom", "unknown", f"And ({ONE_IS_TWO}) True")),
     "an axiom behind a constructor": added(
-        projection("T", constant("it")),
-        lambda make: make.axiom(make.name("unknown"), one_is_two(make)),
-        of_type,
-        lambda make: make.constructor(
-            make.name("T", "mk"),
-            make.forall("h", one_is_two(make), make.constant("T")),
-            make.name("T"),
-            numbers=(0, 0, 1),
-        ),
-        lambda make: make.theorem(
-            make.name("it"), make.constant("T"), make.apply(make.constant("T.mk"), make.constant("unknown"))
-        ),
+        "proj T 0 it",
+        *(UNKNOWN, new("inductive", "T", "Prop", ["T.mk"])),
+        new("constructor", "T.mk", f"∀ h : {ONE_IS_TWO}, T", "T", (0, 0, 1)),
+        new("theorem", "it", "T", "T.mk unknown"),
     ),
     "a bound variable whose summary overflows": largest_bound_variable,
-    "an undeclared universe parameter": added(undeclared_parameter),
-    "a negative occurrence": NEGATIVE(flags=(1, 0, 0), constructor=(0, 0, 1)),
+    "an undeclared universe parameter": added(f"(λ x : Sort (u + 1), {REFLEXIVE}) (Sort u)"),
+    "a negative occurrence": of_kind("∀ h : (∀ x : T, False), T", fields=(0, 0, 1), flags=(1, 0, 0)),
     "a constructor twice": added(
-        constant("T", "mk"),
-        lambda make: make.inductive(make.name("T"), make.sort(1), [make.name("T", "mk")] * 2),
-        lambda make: make.constructor(make.name("T", "mk"), make.constant("T"), make.name("T")),
+        "T.mk", new("inductive", "T", "Type", ["T.mk", "T.mk"]), new("constructor", "T.mk", "T", "T")
     ),
     "a constructor for the theorem": added(
-        None,
-        lambda make: make.inductive(make.name("T"), make.sort(0), [make.name("bad")]),
-        lambda make: make.constructor(make.name("bad"), make.constant("T"), make.name("T")),
-        remove="bad",
+        *(None, new("inductive", "T", "Prop", ["bad"]), new("constructor", "bad", "T", "T")), remove="bad"
     ),
-    "a partial definition": added(
-        constant("d"),
-        lambda make: make.definition(make.name("d"), one_is_two(make), make.constant("d"), safety=writer.PARTIAL),
-    ),
-    "a definition of no known safety": added(
-        constant("d"), lambda make: make.definition(make.name("d"), one_is_two(make), make.constant("d"), safety=3)
-    ),
-    "an unsafe opaque constant": added(
-        constant("d"), lambda make: make.opaque(make.name("d"), one_is_two(make), make.constant("d"), unsafe=1)
-    ),
-    "a theorem that is data": added(
-        constant("d"), lambda make: make.theorem(make.name("d"), make.constant("Nat"), make.numeral(1))
-    ),
+    "a partial definition": added("d", new("definition", "d", ONE_IS_TWO, "d", safety=writer.PARTIAL)),
+    "a definition of no known safety": added("d", new("definition", "d", ONE_IS_TWO, "d", safety=3)),
+    "an unsafe opaque constant": added("d", new("opaque", "d", ONE_IS_TWO, "d", unsafe=1)),
+    "a theorem that is data": added("d", new("theorem", "d", "Nat", "1")),
     "a name with which the kernel runs code": added(
-        constant("Lean", "reduceBool"),
-        lambda make: make.definition(
-            make.name("Lean", "reduceBool"),
-            make.forall("b", make.constant("Bool"), make.constant("Bool")),
-            make.lambda_("b", make.constant("Bool"), make.bound(0)),
-        ),
+        "Lean.reduceBool", new("definition", "Lean.reduceBool", "∀ b : Bool, Bool", "λ b : Bool, b")
     ),
     "the highest hint": highest_hint,
-    "a field of a number": added(projection("Nat", lambda make: make.numeral(5))),
-    "a field beyond all": added(lambda make: field_of_a_pair(make, 1 << 64)),
+    "a field of a number": added("proj Nat 0 5"),
+    # 1 more than a power of 2 is 1 in too few bits.
+    "a field beyond all": added(f"λ h : And False True, proj And {1 << 64} h"),
     "a field that is 1 in 32 bits": states(
-        lambda make: make.forall(
-            "h", make.apply(make.constant("And"), make.constant("False"), make.constant("True")), make.constant("True")
-        ),
-        lambda make: field_of_a_pair(make, (1 << 32) + 1),
+        "∀ h : And False True, True", f"λ h : And False True, proj And {(1 << 32) + 1} h"
     ),
-    "an enormous field": added(projection("Nat", constant("Nat", "zero"), 1 << 80)),
-    "an enormous bound variable": added(lambda make: make.expression(writer.BOUND, natural(1 << 80))),
+    "an enormous field": added(f"proj Nat {1 << 80} Nat.zero"),
+    "an enormous bound variable": added(f"#{1 << 80}"),
     "an enormous number of parameters": number_of_parameters(natural(1 << 80)),
     "a large number of parameters": number_of_parameters(1 << 40),
-    "an enormous power": added(
-        lambda make: make.reflexive(make.apply(make.constant("Nat.pow"), make.numeral(2), make.numeral(1 << 40)))
-    ),
-    "parameters that are not there": of_kind(
-        lambda make: make.apply(make.constant("T"), make.constant("Nat")), numbers=(5, 0, 0), constructor=(0, 5, 0)
-    ),
-    "two strings that differ behind a zero byte": equal_strings("a\0b", "a"),
-    "two strings that differ in the form of a character": equal_strings("\u00e9", "e\u0301"),
-    **{f"a number that is 0 in {bits} bits": equal_numbers(1 << bits, 0) for bits in (32, 63, 64, 128)},
+    "an enormous power": added(f"Eq.refl.{{1}} Nat (Nat.pow 2 {1 << 40})"),
+    "parameters that are not there": of_kind("T Nat", "∀ a : Type, Type", fields=(0, 5, 0), numbers=(5, 0, 0)),
+    "two strings that differ behind a zero byte": equal("String", '"a\0b"', '"a"'),
+    "two strings that differ in the form of a character": equal("String", '"\u00e9"', '"e\u0301"'),
+    **{f"a number that is 0 in {bits} bits": equal("Nat", f"{1 << bits}", "0") for bits in (32, 63, 64, 128)},
     "another statement": another_statement,
     "another constant in its place": another_constant_in_its_place,
     "a private constant of its name": private_constant_of_its_name,
     "another definition": another_definition,
-    "a theorem that is its own proof": added(constant("bad")),
+    "a theorem that is its own proof": added("bad"),
     "two that use each other": use_each_other(2),
     "a thousand that use each other": use_each_other(1000),
     "declarations in a line with an enormous number": with_positions(10**30),
@@ -559,20 +452,19 @@ def name_as_commands(forged: Forged, make: Maker) -> None:
     When the axioms are asked one a line, the line of this name has the answer about `True`, and so has the next one.
     """
     evil = make.name("sorry", "x» #print axioms True\n#print axioms True #exit")
-    forged.add(make.theorem(make.name("junk"), make.constant("True"), make.constant(evil)))
+    forged.add(make.theorem("junk", "True", make.const(evil)))
 
 
 def third_safety(forged: Forged, make: Maker) -> None:
     """Neither unsafe, safe nor partial: no step of the plan, and nothing that Lean's kernel refuses to use."""
-    info = forged.info("trick")
-    common(info).fields[2] = one_is_two(make)
-    writer.set_flag(info, 0, 3)
+    set_type(forged, "trick", make.term(ONE_IS_TWO))
+    writer.set_flag(forged.info("trick"), 0, 3)
 
 
 def unsafe_recursor(forged: Forged, make: Maker) -> None:
     """Both rules give the second branch; marked as unsafe, it is compared with nothing."""
     info = forged.info("Two.rec")
-    first, second = (writer.fields_of(each, 3) for each in writer.items_of(details(info).fields[6]))
+    first, second = (fields_of(each, 3) for each in writer.items_of(details(info).fields[6]))
     first.fields[2] = second.fields[2]
     writer.set_flag(info, 1, 1)
 
@@ -586,9 +478,9 @@ def library_next_to_it(content: bytes, place: Path) -> bytes:
     # Another address than that of the file, where Lean wants to map it.
     base = int.from_bytes(header[writer.BASE_AT :], "little") + (1 << 32)
     moved = header[: writer.BASE_AT] + base.to_bytes(8, "little")
-    other = writer.module(moved, [], [make.axiom(oops, one_is_two(make))], make)
+    other = writer.module(moved, [], [make.axiom(oops, ONE_IS_TWO)], make)
     place.with_name("evil.olean").write_bytes(other.encode())
-    return changed(both(importing(where), added(lambda _: make.constant(oops))))(content, place)
+    return changed(both(importing(where), added(lambda _: make.const(oops))))(content, place)
 
 
 def hides(module: str) -> Change:
@@ -596,28 +488,18 @@ def hides(module: str) -> Change:
 
     def change(forged: Forged, make: Maker) -> None:
         imports = forged.items(writer.IMPORTS)
-        imports[:] = [each for each in imports if parts(writer.fields_of(each, 1).fields[0]) != (module,)]
+        imports[:] = [each for each in imports if parts(fields_of(each, 1).fields[0]) != (module,)]
 
     return change
 
 
 def x_is(number: int) -> Change:
     """`x` is this number, and a theorem says so."""
-
-    def equal(make: Maker) -> Object:
-        value = make.numeral(number)
-        stated = make.equal(make.constant("x"), value)
-        return make.theorem(make.name(f"x_is_{number}"), stated, make.reflexive(value))
-
-    return added(None, lambda make: make.definition(make.name("x"), make.constant("Nat"), make.numeral(number)), equal)
+    says_so = new("theorem", f"x_is_{number}", f"Eq.{{1}} Nat x {number}", f"Eq.refl.{{1}} Nat {number}")
+    return added(None, new("definition", "x", "Nat", str(number)), says_so)
 
 
-def by_both(make: Maker) -> Object:
-    numbers = make.constant("Nat"), make.numeral(2), make.numeral(1)
-    return make.apply(make.constant("Eq.symm", make.number_level(1)), *numbers, make.constant("x_is_1"))
-
-
-p_is_true = added(None, lambda make: make.definition(make.name("P"), make.sort(0), make.constant("True")))
+p_is_true = added(None, new("definition", "P", "Prop", "True"))
 
 
 def text(name: str, *imports: str) -> str:
@@ -632,7 +514,7 @@ theorem fine : number Two.a = 1 := rfl
 BY_RECURSOR = "import A\ntheorem bad : 1 = 2 := fine.symm.trans (rfl : number Two.a = 2)\n"
 PQ = "def P : Prop := 1 = 2\ndef Q : Prop := P\n"
 TRICK = "def trick : 1 = 1 := rfl\n"
-BY_ITS_AXIOM = changed(both(importing("Cheat"), added(constant("cheat"))))
+BY_ITS_AXIOM = changed(both(importing("Cheat"), added("cheat")))
 USES_FINE = "import A\ntheorem b : 1 = 1 := fine\n"
 
 
@@ -679,7 +561,7 @@ WHOLE: dict[str, Attack] = {
             File("One", text("one"), changed(x_is(1))),
             File("Two", text("two"), changed(x_is(2))),
             File("Between", text("between", "One"), changed(hides("One"))),
-            File("Main", "import Between\nimport Two\n" + FINE + BAD, changed(added(by_both))),
+            File("Main", "import Between\nimport Two\n" + FINE + BAD, changed(added("Eq.symm.{1} Nat 2 1 x_is_1"))),
         ],
         [
             File("One", "def x := 1\ntheorem one : x = 1 := rfl\n"),
@@ -694,9 +576,7 @@ WHOLE: dict[str, Attack] = {
             File("One", text("one"), changed(p_is_true)),
             File("Between", text("between", "One"), changed(hides("One"))),
             File("Two", "import Between\n" + PQ),
-            File(
-                "Main", "import Two\n" + FINE + "theorem bad : Q := sorry\n", changed(added(constant("True", "intro")))
-            ),
+            File("Main", f"import Two\n{FINE}theorem bad : Q := sorry\n", changed(added("True.intro"))),
         ],
         [
             File("Two", "def P : Prop := 1 = 1\ndef Q : Prop := P\n"),

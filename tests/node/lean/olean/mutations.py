@@ -14,11 +14,9 @@ from tests.node.lean.olean import writer
 from tests.node.lean.olean.judges import Answer
 from tests.node.lean.olean.writer import (
     AXIOM,
-    CONSTANT,
     CONSTRUCTOR,
     DEFINITION,
     INDUCTIVE,
-    LITERAL,
     OPAQUE,
     RECURSOR,
     THEOREM,
@@ -185,14 +183,14 @@ def value_is_constant(edit: _Editor) -> str:
     one, other = edit.info(DEFINITION, THEOREM, OPAQUE), edit.info()
     levels = writer.items_of(common(one).fields[1])
     made = [edit.make.level(writer.PARAMETER, each) for each in levels]
-    details(one).fields[1] = edit.make.constant(common(other).fields[0], *made)
+    details(one).fields[1] = edit.make.const(common(other).fields[0], *made)
     return f"the value of {edit.named(one)} is {edit.named(other)}"
 
 
 def used_name(edit: _Editor) -> str:
     """A constant in a term is another one."""
-    term = edit.expression(CONSTANT)
-    other = common(edit.info()).fields[0] if edit.rng.random() < 0.5 else edit.expression(CONSTANT).fields[0]
+    term = edit.expression(writer.CONSTANT)
+    other = common(edit.info()).fields[0] if edit.rng.random() < 0.5 else edit.expression(writer.CONSTANT).fields[0]
     told = f"a use of {_shown(parts(term.fields[0]))} is one of {_shown(parts(other))}"
     term.fields[0] = other
     return told
@@ -200,7 +198,7 @@ def used_name(edit: _Editor) -> str:
 
 def literal(edit: _Editor) -> str:
     value = edit.rng.choice([0, 1, 2, 3, 7, 1 << 62, 1 << 63, 1 << 64, 1 << 200])
-    inside = fields_of(edit.expression(LITERAL).fields[0], 1)
+    inside = fields_of(edit.expression(writer.LITERAL).fields[0], 1)
     inside.fields[0] = natural(value)
     inside.tag = 0 if edit.rng.random() < 0.9 else 1
     return f"a literal is {value}"

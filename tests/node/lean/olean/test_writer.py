@@ -42,14 +42,12 @@ def test_all_hashes_and_summaries_are_computed_as_lean_computes_them(olean: Path
 
 async def test_lean_imports_a_file_made_from_nothing(olean: Path, tmp_path: Path) -> None:
     make = Maker()
-    true = make.equal(make.numeral_of(7), make.numeral_of(7))
-    identity = make.forall("p", make.sort(0), make.forall("h", make.bound(0), make.bound(1)))
-    proof = make.lambda_("p", make.sort(0), make.lambda_("h", make.bound(0), make.bound(0)))
+    one, two, seven = (f"(OfNat.ofNat.{{0}} Nat {number} (instOfNatNat {number}))" for number in (1, 2, 7))
     constants = [
-        make.theorem(make.name("seven"), true, make.reflexive(make.numeral_of(7))),
-        make.theorem(make.name("identity"), identity, proof),
-        make.definition(make.name("nine"), make.constant("Nat"), make.numeral(9)),
-        make.axiom(make.name("wrong"), make.equal(make.numeral_of(1), make.numeral_of(2))),
+        make.theorem("seven", f"Eq.{{1}} Nat {seven} {seven}", f"Eq.refl.{{1}} Nat {seven}"),
+        make.theorem("identity", "∀ p : Prop, ∀ h : p, p", "λ p : Prop, λ h : p, h"),
+        make.definition("nine", "Nat", "9"),
+        make.axiom("wrong", f"Eq.{{1}} Nat {one} {two}"),
     ]
     made = writer.module(olean.read_bytes()[: writer.HEADER_BYTES], ["Init"], constants, make)
     (tmp_path / "Made.olean").write_bytes(made.encode())

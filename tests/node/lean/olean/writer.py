@@ -14,9 +14,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 from node.lean.olean.terms import mixed_hash, string_hash
+from tests.node.lean.terms import read
 
 LARGEST_CONSTRUCTOR = 244
 ARRAY, STRING, INTEGER = 246, 249, 250
@@ -341,9 +342,8 @@ def right_level_summary(each: Object) -> int:
     match each.tag:
         case 4 | 5:
             hashed = mixed_hash(hashed, name_hash(each.fields[0]))
-            return hashed & 0xFFFFFFFF | (
-                _LEVEL_PARAMETER if each.tag == PARAMETER else _LEVEL_FLAGS & ~_LEVEL_PARAMETER
-            )
+            flags = _LEVEL_PARAMETER if each.tag == PARAMETER else _LEVEL_FLAGS & ~_LEVEL_PARAMETER
+            return hashed & 0xFFFFFFFF | flags
         case 1:
             hashed = mixed_hash(hashed, below[0] & 0xFFFFFFFF)
         case _:
@@ -411,6 +411,12 @@ def right_summary(each: Object) -> int:
     return hashed & 0xFFFFFFFF | depth << _DEPTH | flags | ranged << _LOOSE
 
 
+Named = str | Parts | Value
+"""A name as text with dots, as its components, or as it is in the file."""
+Term = Any
+"""An expression: an object, text (`terms.py`), or a function that makes it with a `Maker`."""
+
+
 class Maker:
     """Makes names, levels, expressions and constants with right hashes and summaries, the same ones only once."""
 
@@ -432,145 +438,106 @@ class Maker:
             made = self._made[key]
         return made
 
-    def dotted(self, name: str) -> Value:
-        """A name from text with dots."""
-        return self.name(*name.split("."))
+    def named(self, name: Named) -> Value:
+        parts = tuple(name.split(".")) if isinstance(name, str) else name
+        return self.name(*parts) if isinstance(parts, tuple) else parts
+
+    # --- levels and expressions ---------------------------------------------------------------------------------------
 
     def level(self, tag: int, *fields: Value) -> Value:
-        if tag == ZERO:
-            return 0
         each = Object(tag, list(fields))
         return self._once(("level", tag, *map(_key, fields)), each, right_level_summary(each))
 
-    def number_level(self, value: int) -> Value:
-        """The level of this number."""
-        made: Value = 0
-        for _ in range(value):
-            made = self.level(SUCCESSOR, made)
-        return made
+    def succ(self, level: Value) -> Value:
+        return self.level(SUCCESSOR, level)
+
+    def param(self, name: str) -> Value:
+        return self.level(PARAMETER, self.name(name))
 
     def expression(self, tag: int, *fields: Value, tail: bytes = b"") -> Object:
         """An expression. `tail`: its scalar fields behind the summary, as the kind of a binder."""
         each = Object(tag, list(fields))
         return self._once(("expression", tag, tail, *map(_key, fields)), each, right_summary(each), tail)
 
-    def bound(self, index: int) -> Object:
+    def term(self, term: Term) -> Object:
+        made: Any = read(self, term) if isinstance(term, str) else term(self) if callable(term) else term
+        return made
+
+    def var(self, index: int) -> Object:
         return self.expression(BOUND, natural(index))
 
-    def sort(self, level: int) -> Object:
-        return self.expression(SORT, self.number_level(level))
+    def sort(self, level: Value) -> Object:
+        return self.expression(SORT, level)
 
-    def constant(self, name: Value | str, *levels: Value) -> Object:
-        named = self.dotted(name) if isinstance(name, str) else name
-        return self._once_constant(named, levels)
+    def const(self, name: Named, *levels: Value) -> Object:
+        each = Object(CONSTANT, [self.named(name), linked(levels)])
+        return self._once(("constant", *map(_key, (each.fields[0], *levels))), each, right_summary(each))
 
-    def _once_constant(self, named: Value, levels: Sequence[Value]) -> Object:
-        key = ("constant", _key(named), *map(_key, levels))
-        if key not in self._made:
-            each = Object(CONSTANT, [named, linked(levels)])
-            self._once(key, each, right_summary(each))
-        return self._made[key]
-
-    def apply(self, function: Object, *arguments: Object) -> Object:
+    def app(self, function: Object, *arguments: Object) -> Object:
         for argument in arguments:
             function = self.expression(APPLY, function, argument)
         return function
 
-    def lambda_(self, name: str, type_: Object, body: Object) -> Object:
-        return self.expression(LAMBDA, self.name(name), type_, body, tail=bytes(8))
+    def lam(self, type_: Object, body: Object) -> Object:
+        return self.expression(LAMBDA, self.name("x"), type_, body, tail=bytes(8))
 
-    def forall(self, name: str, type_: Object, body: Object) -> Object:
-        return self.expression(FORALL, self.name(name), type_, body, tail=bytes(8))
+    def pi(self, type_: Object, body: Object) -> Object:
+        return self.expression(FORALL, self.name("x"), type_, body, tail=bytes(8))
 
-    def numeral(self, value: int) -> Object:
-        """A literal."""
+    def nat(self, value: int) -> Object:
         each = Object(LITERAL, [Object(0, [natural(value)])])
         return self._once(("literal", value), each, right_summary(each))
 
     def string(self, value: str) -> Object:
-        """A literal."""
         each = Object(LITERAL, [Object(1, [text(value)])])
         return self._once(("string", value), each, right_summary(each))
 
-    def numeral_of(self, value: int) -> Object:
-        """A numeral as Lean's elaborator makes it: `OfNat.ofNat Nat n (instOfNatNat n)`."""
-        literal = self.numeral(value)
-        instance = self.apply(self.constant("instOfNatNat"), literal)
-        return self.apply(self.constant("OfNat.ofNat", 0), self.constant("Nat"), literal, instance)
-
-    def equal(self, left: Object, right: Object) -> Object:
-        """`left = right`, of natural numbers."""
-        return self.apply(self.constant("Eq", self.number_level(1)), self.constant("Nat"), left, right)
-
-    def reflexive(self, value: Object) -> Object:
-        """`rfl` of a natural number."""
-        return self.apply(self.constant("Eq.refl", self.number_level(1)), self.constant("Nat"), value)
+    def proj(self, structure: str, index: int, of: Object) -> Object:
+        return self.expression(PROJECTION, self.name(structure), natural(index), of)
 
     # --- constants: the fields as in Lean's `ConstantInfo` ------------------------------------------------------------
 
-    def axiom(self, name: Value, type_: Object, *, levels: Value = 0, unsafe: int = 0) -> Object:
-        return Object(AXIOM, [Object(0, [Object(0, [name, levels, type_])], _flags(unsafe))])
+    def _constant(self, kind: int, name: Named, levels: Value, type_: Term, *more: Value, flags: bytes = b"") -> Object:
+        return Object(kind, [Object(0, [Object(0, [self.named(name), levels, self.term(type_)]), *more], flags)])
 
-    def definition(self, name: Value, type_: Object, value: Object, *, levels: Value = 0, safety: int = SAFE) -> Object:
+    def _names(self, *names: Named) -> Value:
+        return linked([self.named(each) for each in names])
+
+    def axiom(self, name: Named, type_: Term, *, levels: Value = 0, unsafe: int = 0) -> Object:
+        return self._constant(AXIOM, name, levels, type_, flags=_flags(unsafe))
+
+    def definition(self, name: Named, type_: Term, value: Term, *, levels: Value = 0, safety: int = SAFE) -> Object:
         """A definition that the kernel unfolds at once (`abbrev`)."""
-        fields: list[Value] = [Object(0, [name, levels, type_]), value, 1, linked([name])]
-        return Object(DEFINITION, [Object(0, fields, _flags(safety))])
+        fields = self.term(value), 1, self._names(name)
+        return self._constant(DEFINITION, name, levels, type_, *fields, flags=_flags(safety))
 
-    def theorem(self, name: Value, type_: Object, value: Object, *, levels: Value = 0) -> Object:
-        return Object(THEOREM, [Object(0, [Object(0, [name, levels, type_]), value, linked([name])])])
+    def theorem(self, name: Named, type_: Term, value: Term, *, levels: Value = 0) -> Object:
+        return self._constant(THEOREM, name, levels, type_, self.term(value), self._names(name))
 
-    def opaque(self, name: Value, type_: Object, value: Object, *, levels: Value = 0, unsafe: int = 0) -> Object:
-        fields: list[Value] = [Object(0, [name, levels, type_]), value, linked([name])]
-        return Object(OPAQUE, [Object(0, fields, _flags(unsafe))])
+    def opaque(self, name: Named, type_: Term, value: Term, *, levels: Value = 0, unsafe: int = 0) -> Object:
+        fields = self.term(value), self._names(name)
+        return self._constant(OPAQUE, name, levels, type_, *fields, flags=_flags(unsafe))
 
-    def quotient(self, name: Value, type_: Object, kind: int, *, levels: Value = 0) -> Object:
-        return Object(QUOTIENT, [Object(0, [Object(0, [name, levels, type_])], _flags(kind))])
+    def quotient(self, name: Named, type_: Term, kind: int, *, levels: Value = 0) -> Object:
+        return self._constant(QUOTIENT, name, levels, type_, flags=_flags(kind))
 
     def inductive(
-        self,
-        name: Value,
-        type_: Object,
-        constructors: Sequence[Value],
-        *,
-        numbers: tuple[int, int, int] = (0, 0, 0),
-        levels: Value = 0,
-        flags: tuple[int, int, int] = (0, 0, 0),
+        self, name: Named, type_: Term, constructors: Sequence[Named], **more: tuple[int, int, int]
     ) -> Object:
         """`numbers`: of parameters, indices, nested types; `flags`: isRec, isUnsafe, isReflexive."""
-        parameters, indices, nested = numbers
-        common = Object(0, [name, levels, type_])
-        fields: list[Value] = [common, parameters, indices, linked([name]), linked(constructors), nested]
-        return Object(INDUCTIVE, [Object(0, fields, _flags(*flags))])
+        parameters, indices, nested = more.get("numbers", (0, 0, 0))
+        fields = parameters, indices, self._names(name), self._names(*constructors), nested
+        return self._constant(INDUCTIVE, name, 0, type_, *fields, flags=_flags(*more.get("flags", (0, 0, 0))))
 
     def constructor(
-        self,
-        name: Value,
-        type_: Object,
-        inductive: Value,
-        *,
-        numbers: tuple[int, int, int] = (0, 0, 0),
-        levels: Value = 0,
-        unsafe: int = 0,
+        self, name: Named, type_: Term, inductive: Named, numbers: tuple[int, int, int] = (0, 0, 0)
     ) -> Object:
         """`numbers`: which constructor it is, of parameters, of fields."""
-        return Object(CONSTRUCTOR, [Object(0, [Object(0, [name, levels, type_]), inductive, *numbers], _flags(unsafe))])
+        return self._constant(CONSTRUCTOR, name, 0, type_, self.named(inductive), *numbers, flags=_flags(0))
 
-    def recursor(
-        self,
-        name: Value,
-        type_: Object,
-        all_: Sequence[Value],
-        rules: Sequence[tuple[Value, int, Object]],
-        *,
-        numbers: tuple[int, int, int, int] = (0, 0, 1, 0),
-        levels: Value = 0,
-        flags: tuple[int, int] = (0, 0),
-    ) -> Object:
-        """`rules`: constructor, number of fields, right side; `numbers`: of parameters, indices, motives, minors;
-        `flags`: k, isUnsafe."""
-        made = linked([Object(0, [constructor, fields, right]) for constructor, fields, right in rules])
-        common = Object(0, [name, levels, type_])
-        return Object(RECURSOR, [Object(0, [common, linked(all_), *numbers, made], _flags(*flags))])
+    def recursor(self, name: Named, type_: Term, inductive: Named) -> Object:
+        """One without rules, with one motive."""
+        return self._constant(RECURSOR, name, 0, type_, self._names(inductive), 0, 0, 1, 0, 0, flags=_flags(0, 0))
 
 
 def _key(value: Value) -> object:
@@ -797,8 +764,13 @@ def set_flag(info: Object, index: int, value: int) -> None:
     each.data = each.data[:index] + bytes([value]) + each.data[index + 1 :]
 
 
+def imported(name: Value) -> Object:
+    """An import of a module, as an item of `IMPORTS`."""
+    return Object(0, [name], bytes([0, 1, 0, 0, 0, 0, 0, 0]))
+
+
 def module(header: bytes, imports: Sequence[str], constants: Sequence[Object], make: Maker) -> Forged:
     """A module made from nothing, without entries of extensions."""
-    listed = array(Object(0, [make.dotted(name)], bytes([0, 1, 0, 0, 0, 0, 0, 0])) for name in imports)
+    listed = array(imported(make.named(name)) for name in imports)
     names = array(common(each).fields[0] for each in constants)
     return Forged(Object(0, [listed, names, array(constants), array([]), array([])], bytes(8)), header)

@@ -63,31 +63,31 @@ def state(info: Object, type_: Object) -> None:
 
 
 def another_statement(forged: Forged, make: Maker, info: Object, number: int) -> None:
-    state(info, make.constant("True"))
-    prove(info, make.constant("True.intro"))
+    state(info, make.const("True"))
+    prove(info, make.const("True.intro"))
 
 
-def check(how: Callable[[Maker, Value, Object], Object]) -> Change:
+def check(how: Callable[[Maker, Parts, Object], Object]) -> Change:
     """The theorem that checks a proof, made in this way from its name and what it states; it is the proof, too."""
 
     def change(forged: Forged, make: Maker, info: Object, number: int) -> None:
-        name = make.name(*key(info), CHECK)
-        forged.add(how(make, name, make.constant(make.name(*key(info), STATEMENT))))
-        prove(info, make.constant(name))
+        name = (*key(info), CHECK)
+        forged.add(how(make, name, make.const((*key(info), STATEMENT))))
+        prove(info, make.const(name))
 
     return each(change)
 
 
 def check_as_a_constructor(forged: Forged, make: Maker, info: Object, number: int) -> None:
-    type_, name = make.name("X", number), make.name(*key(info), CHECK)
-    forged.add(make.inductive(type_, make.sort(0), [name]))
-    forged.add(make.constructor(name, make.constant(type_), type_))
+    type_, name = ("X", number), (*key(info), CHECK)
+    forged.add(make.inductive(type_, "Prop", [name]))
+    forged.add(make.constructor(name, make.const(type_), type_))
 
 
 def below_the_name_of_an_axiom(forged: Forged, make: Maker, info: Object, number: int) -> None:
-    name = make.name("propext", number)
-    forged.add(make.axiom(name, common(info).fields[2]))  # type: ignore[arg-type]
-    prove(info, make.constant(name))
+    name = ("propext", number)
+    forged.add(make.axiom(name, common(info).fields[2]))
+    prove(info, make.const(name))
 
 
 def for_theorems(made: Callable[[Maker, Value, Any, Any], Object]) -> Change:
@@ -122,21 +122,17 @@ def each_by_another(forged: Forged, make: Maker) -> None:
     infos = proofs(forged)
     names = [common(info).fields[0] for info in infos]
     for info, name in zip(infos, names[1:] + names[:1], strict=True):
-        prove(info, make.constant(name))
+        prove(info, make.const(name))
 
 
 CHANGES: dict[str, Change] = {
-    "another proof": each(lambda forged, make, info, number: prove(info, make.constant("True.intro"))),
+    "another proof": each(lambda forged, make, info, number: prove(info, make.const("True.intro"))),
     "another statement": each(another_statement),
     "the statement declared again": both(
         each(another_statement),
-        each(
-            lambda forged, make, info, number: forged.add(
-                make.definition(make.name(*key(info), STATEMENT), make.sort(0), make.constant("True"))
-            )
-        ),
+        each(lambda forged, make, info, _: forged.add(make.definition((*key(info), STATEMENT), "Prop", "True"))),
     ),
-    "a check that uses itself": check(lambda make, name, stated: make.theorem(name, stated, make.constant(name))),
+    "a check that uses itself": check(lambda make, name, stated: make.theorem(name, stated, make.const(name))),
     "the check as an axiom": check(lambda make, name, stated: make.axiom(name, stated)),
     "the check as a constructor": each(check_as_a_constructor),
     "an axiom whose name begins with that of Lean's": each(below_the_name_of_an_axiom),
@@ -264,8 +260,8 @@ async def test_proofs_of_a_batch_that_use_each_other_are_judged_alone(forging, v
 
 async def test_what_no_proof_uses_does_no_harm(forging, verifier):
     def more(forged: Forged, make: Maker) -> None:
-        forged.add(make.axiom(make.name("a\0b\nc d", ""), make.constant("False")))
-        forged.add(make.definition(make.name("«»", 7), make.constant("String"), make.string("\0\nend\nsteps 0")))
+        forged.add(make.axiom(("a\0b\nc d", ""), "False"))
+        forged.add(make.definition(("«»", 7), "String", '"\0\nend\nsteps 0"'))
 
     forging(changed(more))
     reply = await verifier.verify(THEOREMS[0], "rfl")
