@@ -3,8 +3,10 @@ together is refused, whatever bytes are changed."""
 
 import asyncio
 import random
+import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,13 +17,13 @@ from node.lean.olean.module import Kind, Module
 from node.lean.olean.region import BadOlean, Region
 from node.lean.olean.terms import Tag, Terms, show
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.olean.forging import OBJECTS, SIZE, SOURCE, TAG, Change, Forgery, compile_text, opened
+from tests.node.lean.olean import writer
+from tests.node.lean.olean.forging import SOURCE, compile_text, opened
+from tests.node.lean.olean.writer import ARRAY, INTEGER, STRING, Forged, Object, common, details, fields_of
 
 pytestmark = pytest.mark.lean
 
-STRING, ARRAY, INTEGER, CONSTRUCTOR = 249, 246, 250, 0
-SUMMARY_OF_APPLICATION = 3
-"""Word of an application in which its summary stands: header, function, argument, summary."""
+Change = Callable[[Forged], object]
 
 _ARITHMETIC = "succ add sub mul div mod gcd beq ble land lor xor shiftLeft shiftRight pow log2"
 COMPUTED_BY_THE_KERNEL = {f"Nat.{name}" for name in _ARITHMETIC.split()} | {
@@ -34,9 +36,10 @@ def olean(tmp_path_factory):
     return asyncio.run(compile_text(SOURCE, tmp_path_factory.mktemp("module")))
 
 
-def refused(forgery: Forgery, path: Path) -> str:
+def refused(forged: Forged, path: Path) -> str:
     """Why a changed file is refused: when it is read, or when the order of its declarations is planned."""
-    file = forgery.write(path / "forged.olean")
+    file = path / "forged.olean"
+    file.write_bytes(forged.encode())
     with pytest.raises(BadOlean) as raised, opened(file) as module:
         list(groups(module, uses(module, module.reader.terms)))
     return str(raised.value)
@@ -123,144 +126,128 @@ def test_equal_terms_of_two_files_have_one_number(tmp_path, olean):
 # --- what is wrong ----------------------------------------------------------------------------------------------------
 
 
-def byte(tag: int, offset: int, value: int) -> Change:
-    """A byte of the header of the first object with a tag."""
-    return lambda forgery: forgery.set_byte(forgery.pointers(tag)[0], offset, value)
+def set_byte(forged: Forged, at: int, value: int) -> None:
+    """A byte of the file's header."""
+    forged.header = forged.header[:at] + bytes([value]) + forged.header[at + 1 :]
 
 
-def of_file(at: int, value: int) -> Change:
-    return lambda forgery: forgery.bytes.__setitem__(at, value)
+def set_summary(term: Object, bit: int) -> None:
+    writer.set_scalar(term, writer.scalar(term) ^ 1 << bit)
 
 
-def application(change: Callable[[Forgery, int], None]) -> Change:
+def first(forged: Forged, tag: int) -> Object:
+    return next(each for each in forged.objects if each.tag == tag)
+
+
+def header(tag: int, word: int) -> Change:
+    """The header of the first object with a tag."""
+    return lambda forged: first(forged, tag).claims.update({0: word})
+
+
+def application(change: Callable[[Object], None]) -> Change:
     """The statement of a theorem without binders, which is an application."""
-
-    def forge(forgery: Forgery) -> None:
-        found = forgery.type("one")
-        assert forgery.word(found) >> 56 == Tag.APPLY
-        change(forgery, found)
-
-    return forge
+    return lambda forged: change(fields_of(common(forged.info("one")).fields[2], 2))
 
 
-def of_application(offset: int, value: int) -> Change:
-    return application(lambda forgery, at: forgery.set_byte(at, offset, value))
-
-
-def summary_of_application(bit: int) -> Change:
-    def change(forgery: Forgery, at: int) -> None:
-        forgery.set_word(at, SUMMARY_OF_APPLICATION, forgery.word(at, SUMMARY_OF_APPLICATION) ^ 1 << bit)
-
-    return application(change)
-
-
-def summary_of_level(forgery: Forgery) -> None:
-    sort = next(
-        each
-        for each in forgery.pointers(Tag.SORT)
-        if (forgery.word(each) >> 48 & 0xFF) == 1
-        and forgery.word(each) >> 32 & 0xFFFF == 24
-        and not forgery.word(each, 1) & 1
-        and forgery.word(forgery.word(each, 1)) >> 56 == 1
-        and forgery.word(each, 2) >> 43 & 1
-    )
-    level = forgery.word(sort, 1)
-    forgery.set_word(level, 2, forgery.word(level, 2) ^ 1 << 33)
+def summary_of_level(forged: Forged) -> None:
+    """Of the successor of a parameter."""
+    levels = (each for sort, each in forged.terms() if sort == "level" and each.tag == writer.SUCCESSOR)
+    set_summary(next(each for each in levels if writer.scalar(each) >> 33 & 1), 33)
 
 
 def unfinished(tag: int) -> Change:
-    def change(forgery: Forgery) -> None:
-        sort = next(each for each in forgery.pointers(Tag.SORT) if forgery.word(each) >> 32 & 0xFFFF == 24)
-        forgery.set_byte(sort, TAG, tag)
+    def change(forged: Forged) -> None:
+        next(each for sort, each in forged.terms() if sort == "expression" and each.tag == Tag.SORT).tag = tag
 
     return change
-
-
-def hash_of_name(forgery: Forgery) -> None:
-    name = forgery.word(forgery.constant("wrong")[2], 1)
-    forgery.set_word(name, 3, forgery.word(name, 3) ^ 1)
 
 
 def length(tag: int, value: int) -> Change:
-    def change(forgery: Forgery) -> None:
-        largest = max(forgery.pointers(tag), key=lambda each: forgery.word(each, 1))
-        forgery.set_word(largest, 1, value)
+    def change(forged: Forged) -> None:
+        alike = (each for each in forged.objects if each.tag == tag)
+        max(alike, key=lambda each: len(each.fields) + len(each.data)).claims[1] = value
 
     return change
 
 
-def in_label(offset: int, value: int) -> Change:
-    def change(forgery: Forgery) -> None:
-        texts = forgery.pointers(STRING)
-        label = next(each for each in texts if forgery.bytes[each - forgery.base + 32 :].startswith(b"a label\0"))
-        forgery.set_byte(label, 32 + offset, value)
+def label(text: bytes) -> Change:
+    """The eight bytes of a string with its end are others."""
+
+    def change(forged: Forged) -> None:
+        found = next(each for each in forged.objects if each.tag == STRING and each.data == b"a label")
+        found.claims[4] = int.from_bytes(text, "little")
 
     return change
 
 
 def limbs(*words: int) -> Change:
     """The digits of the first large number."""
-
-    def change(forgery: Forgery) -> None:
-        for index, word in enumerate(words):
-            forgery.set_word(forgery.pointers(INTEGER)[0], 3 + index, word)
-
-    return change
+    return lambda forged: setattr(first(forged, INTEGER), "data", struct.pack("<QQ", *words))
 
 
-def one_name_twice(forgery: Forgery) -> None:
-    earlier, later = sorted(forgery.constant(name)[2] for name in ("one", "wrong"))
-    forgery.set_word(later, 1, forgery.word(earlier, 1))
-
-
-def root(index: int) -> Change:
-    """A field of the module is a string."""
-
-    def change(forgery: Forgery) -> None:
-        with opened(forgery.path) as module:
-            forgery.set_word(module.region.root, index, forgery.pointers(STRING)[0])
-
-    return change
+def one_name_twice(forged: Forged) -> None:
+    common(forged.info("wrong")).fields[0] = common(forged.info("one")).fields[0]
 
 
 WRONG: dict[str, tuple[str, list[Change]]] = {
-    "another marker": ("not a compiled", [of_file(0, ord("x"))]),
-    "another format": ("format", [of_file(5, 1), of_file(5, 3), of_file(5, 255)]),
-    "an object that counts references": ("reference count", [byte(STRING, 0, 1)]),
+    "another marker": ("not a compiled", [lambda forged: set_byte(forged, 0, ord("x"))]),
+    "another format": ("format", [lambda forged, value=value: set_byte(forged, 5, value) for value in (1, 3, 255)]),
+    "an object that counts references": ("reference count", [header(STRING, STRING << 56 | 1 << 32 | 1)]),
     "objects that do not fill the file": (
         "",
-        [byte(0, SIZE, 255), byte(0, OBJECTS, 200), byte(0, TAG, 245), byte(STRING, TAG, 254)],
+        [
+            *(
+                lambda forged: setattr(first(forged, 0), "size", 255),
+                lambda forged: setattr(first(forged, 0), "other", 200),
+            ),
+            *(header(0, 245 << 56 | 1 << 48 | 16 << 32), header(STRING, 254 << 56 | 1 << 32)),
+        ],
     ),
     "an array or string that is longer than its place": (
         "exceeds its space",
         [length(tag, value) for tag in (STRING, ARRAY) for value in (1 << 63, 1 << 40, 1 << 20)],
     ),
-    "a string that does not end, or is no UTF-8": ("string", [in_label(7, 65), in_label(0, 0xFF)]),
+    "a string that does not end, or is no UTF-8": ("string", [label(b"a labelA"), label(b"\xff label\0")]),
     # The kernel takes the number 5 as an object for another one than the boxed 5, and would prove that they differ.
     "a number that Lean would write otherwise": (
         "shortest form",
         [limbs(5, 0), limbs(1 << 62, 0), limbs((1 << 63) - 1, 0)],
     ),
-    "a negative number": ("", [byte(INTEGER, 15, 0xFF)]),
+    "a negative number": ("", [lambda forged: first(forged, INTEGER).claims.update({1: 0xFF000002 << 32 | 2})]),
     # The kernel believes summaries: it would not instantiate without loose variables, not replace without parameters.
-    "a wrong summary of a term": ("wrong summary", [*map(summary_of_application, (40, 41, 42, 43, 44, 50, 63))]),
+    "a wrong summary of a term": (
+        "wrong summary",
+        [application(partial(set_summary, bit=bit)) for bit in (40, 41, 42, 43, 44, 50, 63)],
+    ),
     "a wrong summary of a level": ("wrong summary", [summary_of_level]),
     # The kernel would take it for another name than the one that is read: a second `propext`.
-    "a wrong hash of a name": ("wrong hash", [hash_of_name]),
+    "a wrong hash of a name": (
+        "wrong hash",
+        [lambda forged: set_summary(fields_of(common(forged.info("wrong")).fields[0], 2), 0)],
+    ),
     "a term that is not finished": ("", [unfinished(Tag.FREE), unfinished(Tag.META)]),
-    "a term with other parts": ("", [of_application(6, 1), of_application(SIZE, 24)]),
+    "a term with other parts": (
+        "",
+        [application(lambda term: setattr(term, "other", 1)), application(lambda term: setattr(term, "size", 24))],
+    ),
     "two constants of one name": ("list of names", [one_name_twice]),
     "an axiom that passes for something else": (
         "",
         [
-            lambda forgery, kind=kind: forgery.set_byte(forgery.constant("wrong")[0], TAG, kind)
+            lambda forged, kind=kind: setattr(forged.info("wrong"), "tag", kind)
             for kind in [*(kind for kind in Kind if kind is not Kind.AXIOM), 8, 9, 100]
         ],
     ),
-    "a theorem with a number in the place of its value": ("", [lambda forgery: forgery.set_field("one", 1, 1)]),
+    "a theorem with a number in the place of its value": (
+        "",
+        [lambda forged: details(forged.info("one")).fields.__setitem__(1, 0)],
+    ),
     # Safe, but of a type that is marked as unsafe: the kernel would never be given it, and other files would import it.
-    "a constructor of no type": ("does not belong", [lambda forgery: forgery.set_scalar("Tree", 1, 1)]),
-    "a module of other parts": ("", [root(index) for index in range(1, 6)]),
+    "a constructor of no type": ("does not belong", [lambda forged: writer.set_flag(forged.info("Tree"), 1, 1)]),
+    "a module of other parts": (
+        "",
+        [lambda forged, at=at: forged.data.fields.__setitem__(at, first(forged, STRING)) for at in range(5)],
+    ),
 }
 
 
@@ -269,21 +256,25 @@ def test_what_is_wrong_in_a_file_is_refused(olean, tmp_path, most):
     """`most`: changes of each kind."""
     for name, (says, changes) in WRONG.items():
         for number, change in enumerate(changes[:most]):
-            forgery = Forgery(olean)
-            change(forgery)
-            assert bytes(forgery.bytes) != olean.read_bytes()
-            assert says in refused(forgery, tmp_path), (name, number)
+            forged = Forged.decode(olean.read_bytes())
+            change(forged)
+            assert forged.encode() != olean.read_bytes()
+            assert says in refused(forged, tmp_path), (name, number)
 
 
 def test_an_object_points_only_to_the_beginning_of_an_earlier_one(olean, tmp_path):
-    honest = Forgery(olean)
-    pointers = honest.pointers(CONSTRUCTOR)
-    held = next(each for each in pointers if (honest.word(each) >> 48 & 0xFF) and not honest.word(each, 1) & 1)
-    end = honest.base + len(olean.read_bytes())
-    for value in (held, held + 8, pointers[-1], end, end + 8, 0, 8, honest.base, 1 << 62, honest.word(held, 1) + 8):
-        forgery = Forgery(olean)
-        forgery.set_word(held, 1, value)
-        assert "pointer" in refused(forgery, tmp_path), hex(value)
+    with opened(olean) as module:
+        pointers = sorted(module.region.pointers)
+    honest = Forged.decode(olean.read_bytes())
+    at = next(at for at, each in enumerate(honest.objects) if each.tag == 0 and isinstance(each.fields[0], Object))
+    held, last = pointers[at], max(pointers)
+    earlier = pointers[honest.objects.index(honest.objects[at].fields[0])]
+    end = last + len(olean.read_bytes())
+    base = int.from_bytes(honest.header[writer.BASE_AT :], "little")
+    for value in (held, held + 8, last, end, end + 8, 0, 8, base, 1 << 62, earlier + 8):
+        forged = Forged.decode(olean.read_bytes())
+        forged.objects[at].fields[0] = writer.Raw(value)
+        assert "pointer" in refused(forged, tmp_path), hex(value)
 
 
 @pytest.mark.parametrize("changes", [20, pytest.param(400, marks=pytest.mark.slow)])

@@ -17,7 +17,8 @@ from node.lean.check.second.export import Library
 from node.lean.check.second.special import LEAN_AXIOMS
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.files.verified import file_verifier, files_of
-from tests.node.lean.olean.forging import SOURCE, Forgery, compile_text
+from tests.node.lean.olean.forging import SOURCE, compile_text
+from tests.node.lean.olean.writer import Forged, common
 from tests.node.lean.verify.recorded import honest
 
 pytestmark = pytest.mark.lean
@@ -122,12 +123,10 @@ def test_theorems_are_checked_over_a_trusted_library(olean, opinion):
 
 def test_a_changed_proof_is_refused(olean, opinion, tmp_path):
     """`one : 1 = 1` gets the statement of another theorem, and keeps its proof."""
-    forgery = Forgery(olean)
-    own = forgery.constant("one")[2]
-    others = [forgery.word(forgery.constant(name)[2], 3) for name in ("large_eq", "parity", "two_is_even", "wrong")]
-    # An object comes after those that it points to.
-    forgery.set_word(own, 3, next(type_ for type_ in others if type_ < own))
-    result = opinion(forgery.write(tmp_path / "forged.olean"), "one")
+    forged = Forged.decode(olean.read_bytes())
+    common(forged.info("one")).fields[2] = common(forged.info("large_eq")).fields[2]
+    (tmp_path / "forged.olean").write_bytes(forged.encode())
+    result = opinion(tmp_path / "forged.olean", "one")
     assert "another type" in result.refused["one"] and "refuses it" in result.problem("one")
 
 

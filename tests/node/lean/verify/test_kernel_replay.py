@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,12 @@ from node.lean.olean.module import Module
 from node.lean.olean.terms import Terms
 from node.lean.process.fresh import Limits, OutOfLimits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.olean.forging import SOURCE, Change, Forgery, compile_text
+from tests.node.lean.olean.forging import SOURCE, compile_text
+from tests.node.lean.olean.writer import Forged, common, details, set_flag
 
 pytestmark = pytest.mark.lean
+
+Change = Callable[[Forged], object]
 
 
 @pytest.fixture(scope="module")
@@ -110,54 +114,52 @@ async def test_a_process_of_the_kernel_is_kept_for_the_same_imports_and_replaced
     assert [await answered("Init"), kernel.starts] == [True, 5]
 
 
-def constructor_type(forgery: Forgery) -> None:
+def part(name: str, index: int, of: str) -> Change:
+    """A field of what a constant has besides name and type is the one of another constant."""
+
+    def change(forged: Forged) -> None:
+        details(forged.info(name)).fields[index] = details(forged.info(of)).fields[index]
+
+    return change
+
+
+def constructor_type(forged: Forged) -> None:
     """A constructor with another type than the recursor was made for."""
-    names = sorted(("Even.step", "Odd.step", "Tree.node", "Even.zero"), key=lambda name: forgery.constant(name)[2])
-    forgery.set_type(names[-1], forgery.type(names[0]))
+    common(forged.info("Even.step")).fields[2] = common(forged.info("Tree.node")).fields[2]
 
 
-def opaque_value(forgery: Forgery) -> None:
-    values = {"hidden": forgery.field("hidden", 1), "one": forgery.field("one", 1)}
-    first, second = sorted(values, key=lambda name: forgery.constant(name)[1])
-    forgery.set_field(second, 1, values[first])
-
-
-def universe_parameters(forgery: Forgery) -> None:
+def universe_parameters(forged: Forged) -> None:
     """A polymorphic constant that says it has no universe parameters."""
-    forgery.set_word(forgery.constant("size")[2], 2, 1)
+    common(forged.info("size")).fields[1] = 0
 
 
-def recursor_rules(forgery: Forgery) -> None:
-    rules = {name: forgery.field(name, 6) for name in ("Tree.rec", "Pair.rec", "Even.rec", "Odd.rec")}
-    first, *_, last = sorted(rules, key=lambda name: forgery.constant(name)[1])
-    forgery.set_field(last, 6, rules[first])
-
-
-def recursor_k(forgery: Forgery) -> None:
-    """Reduces like the one of equality, which a type with two fields must not."""
-    forgery.set_scalar("Pair.rec", 0, 1)
-
-
-def number_of_indices(forgery: Forgery) -> None:
+def number_of_indices(forged: Forged) -> None:
     """No indices: it would pass for a structure whose elements are all equal."""
-    forgery.set_field("Even", 2, 1)
+    details(forged.info("Even")).fields[2] = 0
 
 
-FORGERIES: list[tuple[Change, bool]] = [
-    *((constructor_type, True), (opaque_value, True), (universe_parameters, True)),
+FORGERIES: dict[str, tuple[Change, bool]] = {
+    "a constructor's type": (constructor_type, True),
+    "the value of an opaque constant": (part("one", 1, of="hidden"), True),
+    "universe parameters": (universe_parameters, True),
     # The kernel makes these by itself, so that what the file says of them does not matter.
-    *((recursor_rules, False), (recursor_k, False), (number_of_indices, False)),
-]
+    "rules of a recursor": (part("Tree.rec", 6, of="Even.rec"), False),
+    # It would reduce like the one of equality, which a type with two fields must not.
+    "K of a recursor": (lambda forged: set_flag(forged.info("Pair.rec"), 0, 1), False),
+    "the number of indices": (number_of_indices, False),
+}
+"""Changes, and whether they matter."""
 
 
 async def test_a_forged_declaration_is_not_accepted_where_it_matters(olean, tmp_path, kernel):
     assert not await rejected(olean, tmp_path, kernel)
-    for forge, matters in FORGERIES:
-        forgery = Forgery(olean)
-        forge(forgery)
-        assert bytes(forgery.bytes) != olean.read_bytes()
-        found = await rejected(forgery.write(tmp_path / "Main.olean"), tmp_path, kernel)
-        assert bool(found) is matters, (forge.__name__, found)
+    for name, (change, matters) in FORGERIES.items():
+        forged = Forged.decode(olean.read_bytes())
+        change(forged)
+        (tmp_path / "Main.olean").write_bytes(forged.encode())
+        assert forged.encode() != olean.read_bytes()
+        found = await rejected(tmp_path / "Main.olean", tmp_path, kernel)
+        assert bool(found) is matters, (name, found)
     assert not await rejected(olean, tmp_path, kernel), "the same process accepts the honest file after them"
     assert kernel.starts == 1
 
