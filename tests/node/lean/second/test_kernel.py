@@ -1,58 +1,37 @@
 """Wrong declarations are refused, each beside a right one that differs in one thing and is checked."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.node.lean.second.writing import QUOTIENT, Export, with_bool, with_eq, with_nat, with_quotient
+from tests.node.lean.second.writing import EQ, QUOTIENT, Export, with_bool, with_eq, with_nat, with_quotient
 
 Make = Callable[[Export], Export]
 
 
-def one_field(field: str, recursor_field: str, hypothesis: str, call: str) -> Make:
+def one_field(field: str, hypothesis: str, call: str) -> Make:
     """An inductive type T with one constructor `mk : field → T`, and its recursor."""
-    head = "m : (∀ t : T, Sort u), {0} k : (∀ f : " + recursor_field + ", " + hypothesis + "m (T.mk f))"
-
-    def make(export: Export) -> Export:
-        return with_nat(export).inductive(
-            "T",
-            "Type",
-            [("T.mk", f"∀ f : {field}, T")],
-            (
-                "u",
-                f"∀ {head.format('∀')}, ∀ t : T, m t",
-                [(1, f"λ {head.format('λ')}, λ f : {recursor_field}, k f {call}")],
-            ),
-            recursive=True,
-        )
-
-    return make
+    head = "m : (∀ t : T, Sort u), {0} k : (∀ f : " + field + ", " + hypothesis + "m (T.mk f))"
+    recursor, rule = f"∀ {head.format('∀')}, ∀ t : T, m t", f"λ {head.format('λ')}, λ f : {field}, k f {call}"
+    constructors = [("T.mk", f"∀ f : {field}, T")]
+    return lambda export: with_nat(export).inductive(
+        "T", "Type", constructors, ("u", recursor, [(1, rule)]), recursive=True
+    )
 
 
-def proposition(type_: str, field: str, motive: str, level: str, **more: object) -> Make:
+def proof(type_: str, field: str, motive: str, level: str) -> Make:
     """A type P with one constructor `mk : field → P`; its motives are in `Sort level`."""
-    binders = f"m : (∀ t : P, Sort {level}), {{0}} k : (∀ f : {field}, m (P.mk f))"
-
-    def make(export: Export) -> Export:
-        return with_nat(export).inductive(
-            "P",
-            type_,
-            [("P.mk", f"∀ f : {field}, P")],
-            (motive, f"∀ {binders.format('∀')}, ∀ t : P, m t", [(1, f"λ {binders.format('λ')}, λ f : {field}, k f")]),
-            **more,  # type: ignore[arg-type]
-        )
-
-    return make
+    head = f"m : (∀ t : P, Sort {level}), {{0}} k : (∀ f : {field}, m (P.mk f))"
+    recursor, rule = f"∀ {head.format('∀')}, ∀ t : P, m t", f"λ {head.format('λ')}, λ f : {field}, k f"
+    constructors = [("P.mk", f"∀ f : {field}, P")]
+    return lambda export: with_nat(export).inductive("P", type_, constructors, (motive, recursor, [(1, rule)]))
 
 
 def unit(type_: str, k: bool, universes: str = "u", sort: str = "u", rule: str = "c") -> Make:
     """A type U with one constructor without fields."""
     head = f"m : (∀ t : U, Sort {sort}), {{0}} c : m U.mk"
-
-    def make(export: Export) -> Export:
-        recursor = (universes, f"∀ {head.format('∀')}, ∀ t : U, m t", [(0, f"λ {head.format('λ')}, {rule}")])
-        return export.inductive("U", type_, [("U.mk", "U")], recursor, k=k)
-
-    return make
+    recursor = (universes, f"∀ {head.format('∀')}, ∀ t : U, m t", [(0, f"λ {head.format('λ')}, {rule}")])
+    return lambda export: export.inductive("U", type_, [("U.mk", "U")], recursor, k=k)
 
 
 def plain(*steps: tuple[str, ...]) -> Make:
@@ -69,66 +48,49 @@ def of_t(kind: str, *fields: str) -> Make:
     return plain((kind, "t", *fields))
 
 
-REFL = "Eq.refl.{1} Nat Nat.zero"
 ADD = "Nat.rec.{1} (λ n : Nat, Nat) x (λ n : Nat, λ h : Nat, Nat.succ h) y"
 NO_ADD = "Nat.rec.{1} (λ n : Nat, Nat) x (λ n : Nat, λ h : Nat, Nat.succ (Nat.succ h)) y"
 
-PAIRS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "a theorem with a value of another type": (
-        ("thm", "Eq.{1} Nat Nat.zero 0", REFL),
-        ("thm", "Eq.{1} Nat Nat.zero 1", REFL),
-    ),
-    "a theorem that is data": (("def", "Nat", "Nat.zero"), ("thm", "Nat", "Nat.zero")),
-    "a type that is no type": (("axiom", "Nat"), ("axiom", "Nat.zero")),
-    "an undeclared constant": (("def", "Nat", "Nat.zero"), ("def", "Nat", "Nat.one")),
-    "itself in its value": (("def", "Nat", "Nat.zero"), ("def", "Nat", "t")),
-    "a wrong number of universe levels": (
-        ("thm", "Eq.{1} Nat 0 0", "Eq.refl.{1} Nat 0"),
-        ("thm", "Eq.{1} Nat 0 0", "Eq.refl.{1, 1} Nat 0"),
-    ),
-    "a universe that is too small": (("def", "Sort 2", "Type"), ("def", "Type", "Type")),
-    "an undeclared universe parameter": (
-        ("def", "Sort (w + 1)", "Sort w", "w"),
-        ("def", "Sort (w + 1)", "Sort w", "v"),
-    ),
-    "a universe parameter twice": (("def", "Sort (w + 1)", "Sort w", "w v"), ("def", "Sort (w + 1)", "Sort w", "w w")),
-    "imax taken for max": (
-        ("def", "∀ α : Sort v, ∀ β : Sort w, Sort (imax v w)", "λ α : Sort v, λ β : Sort w, ∀ a : α, β", "v w"),
-        ("def", "∀ α : Sort v, ∀ β : Sort w, Sort (max v w)", "λ α : Sort v, λ β : Sort w, ∀ a : α, β", "v w"),
-    ),
-    "imax with itself": (
-        ("def", "Sort (w + 1)", "Sort (imax w w)", "w"),
-        ("def", "Sort (v + 1)", "Sort (imax w v)", "v w"),
-    ),
-    "imax of a successor": (
-        ("def", "Sort (max v (w + 1) + 1)", "Sort (imax v (w + 1))", "v w"),
-        ("def", "Sort (max v w + 1)", "Sort (imax v (w + 1))", "v w"),
-    ),
-    "imax under a case split": (
-        ("def", "Sort (max (imax v w) w + 1)", "Sort (imax v w)", "v w"),
-        ("def", "Sort (max (imax w v) v + 1)", "Sort (imax v w)", "v w"),
-    ),
-    "a loose bound variable": (("def", "∀ a : Nat, Nat", "λ a : Nat, #0"), ("def", "∀ a : Nat, Nat", "λ a : Nat, #1")),
-    "an argument of another type": (("def", "Nat", "Nat.succ Nat.zero"), ("def", "Nat", "Nat.succ Nat.succ")),
-    "an argument for a number": (
-        ("def", "Nat", "(λ f : (∀ a : Nat, Nat), f 0) Nat.succ"),
-        ("def", "Nat", "(λ f : Nat, f 0) 0"),
-    ),
-    "a let with a value of another type": (
-        ("thm", "Eq.{1} Nat 1 1", "let x : Nat := 1, Eq.refl.{1} Nat x"),
-        ("thm", "Eq.{1} Nat 1 1", "let x : Nat := Nat, Eq.refl.{1} Nat 1"),
-    ),
-    "a binder that is no type": (("def", "∀ a : Nat, Nat", "λ a : Nat, 0"), ("def", "∀ a : Nat, Nat", "λ a : 0, 0")),
-    "equality of functions that differ": (
-        ("thm", "Eq.{1} (∀ a : Nat, Nat) Nat.succ (λ a : Nat, Nat.succ a)", "Eq.refl.{1} (∀ a : Nat, Nat) Nat.succ"),
-        ("thm", "Eq.{1} (∀ a : Nat, Nat) Nat.succ (λ a : Nat, a)", "Eq.refl.{1} (∀ a : Nat, Nat) Nat.succ"),
-    ),
-    "two proofs, two numbers": (
-        ("thm", "∀ p : Prop, ∀ a : p, ∀ b : p, Eq.{0} p a b", "λ p : Prop, λ a : p, λ b : p, Eq.refl.{0} p a"),
-        ("thm", "∀ p : Type, ∀ a : p, ∀ b : p, Eq.{1} p a b", "λ p : Type, λ a : p, λ b : p, Eq.refl.{1} p a"),
-    ),
-}
-"""Of a constant `t`: its kind, type, value and universe parameters, right and wrong."""
+PAIRS = """
+a theorem with a value of another type: thm Eq.{1} Nat Nat.zero [0|1] := Eq.refl.{1} Nat Nat.zero
+a theorem that is data: [def|thm] Nat := Nat.zero
+a type that is no type: axiom [Nat|Nat.zero]
+an undeclared constant: def Nat := [Nat.zero|Nat.one]
+itself in its value: def Nat := [Nat.zero|t]
+a wrong number of universe levels: thm Eq.{1} Nat 0 0 := Eq.refl.{[1|1, 1]} Nat 0
+a universe that is too small: def [Sort 2|Type] := Type
+an undeclared universe parameter: def.{[w|v]} Sort (w + 1) := Sort w
+a universe parameter twice: def.{w [v|w]} Sort (w + 1) := Sort w
+imax taken for max: def.{v w} ∀ α : Sort v, ∀ β : Sort w, Sort ([imax|max] v w)
+  := λ α : Sort v, λ β : Sort w, ∀ a : α, β
+imax with itself: def.{[w|v w]} Sort ([w|v] + 1) := Sort (imax w [w|v])
+imax of a successor: def.{v w} Sort (max v [(w + 1)|w] + 1) := Sort (imax v (w + 1))
+imax under a case split: def.{v w} Sort (max (imax [v w|w v]) [w|v] + 1) := Sort (imax v w)
+a loose bound variable: def ∀ a : Nat, Nat := λ a : Nat, #[0|1]
+an argument of another type: def Nat := Nat.succ Nat.[zero|succ]
+an argument for a number: def Nat := (λ f : [(∀ a : Nat, Nat)|Nat], f 0) [Nat.succ|0]
+a let with a value of another type: thm Eq.{1} Nat 1 1 := let x : Nat := [1|Nat], Eq.refl.{1} Nat [x|1]
+a binder that is no type: def ∀ a : Nat, Nat := λ a : [Nat|0], 0
+equality of functions that differ: thm Eq.{1} (∀ a : Nat, Nat) Nat.succ (λ a : Nat, [Nat.succ a|a])
+  := Eq.refl.{1} (∀ a : Nat, Nat) Nat.succ
+two proofs, two numbers: thm ∀ p : [Prop|Type], ∀ a : p, ∀ b : p, Eq.{[0|1]} p a b
+  := λ p : [Prop|Type], λ a : p, λ b : p, Eq.refl.{[0|1]} p a
+"""
+"""Declarations of a constant `t`, with what is right and what is wrong in them."""
+
+
+def pairs() -> dict[str, tuple[str, Make, Make]]:
+    """The declarations of PAIRS as cases."""
+    found = {}
+    for line in PAIRS.strip().replace("\n  ", " ").splitlines():
+        name, _, both = line.partition(": ")
+        made = []
+        for side in (1, 2):
+            text = re.sub(r"\[(.*?)\|(.*?)\]", lambda either, side=side: either[side], both)
+            head, levels, rest = re.fullmatch(r"(\w+)(?:\.\{(.*?)\})? (.*)", text).groups()
+            made.append(of_t(head, *rest.split(" := ", 1), *([levels] if levels else [])))
+        found[name] = ("t", *made)
+    return found
 
 
 def then(make: Make, kind: str, type_: str, value: str) -> Make:
@@ -136,7 +98,7 @@ def then(make: Make, kind: str, type_: str, value: str) -> Make:
     return lambda export: with_eq(make(export)).value(kind, "t", type_, value)
 
 
-DATA, PROOF = proposition("Type", "Nat", "u", "u"), proposition("Prop", "Nat", "", "0")
+DATA, PROOF = proof("Type", "Nat", "u", "u"), proof("Prop", "Nat", "", "0")
 FIELD = then(DATA, "def", "∀ p : P, Nat", "λ p : P, proj P 0 p")
 SOUND = (
     "∀ α : Sort u, ∀ r : (∀ a : α, ∀ b : α, Prop), ∀ a : α, ∀ b : α, ∀ h : r a b, "
@@ -144,13 +106,17 @@ SOUND = (
 )
 
 
-def quotients(export: Export) -> Export:
-    return with_quotient(with_eq(export))
+def quotients(**changed: str) -> Make:
+    return lambda export: with_quotient(with_eq(export), **changed)
+
+
+def sound(type_: str) -> Make:
+    return lambda export: quotients()(export).axiom("Quot.sound", type_, "u")
 
 
 CASES: dict[str, tuple[str, Make, Make]] = {
     # name: the constant in question, the right export, the wrong export
-    **{name: ("t", of_t(*right), of_t(*wrong)) for name, (right, wrong) in PAIRS.items()},
+    **pairs(),
     "a name twice": (
         "t",
         plain(("def", "t", "Nat", "0"), ("def", "s", "Nat", "1")),
@@ -162,54 +128,30 @@ CASES: dict[str, tuple[str, Make, Make]] = {
     "data from a proof": ("t", FIELD, then(PROOF, "def", "∀ p : P, Nat", "λ p : P, proj P 0 p")),
     "a negative occurrence": (
         "T",
-        one_field(
-            "(∀ n : Nat, T)", "(∀ n : Nat, T)", "∀ h : (∀ n : Nat, m (f n)), ", "(λ n : Nat, T.rec.{u} m k (f n))"
-        ),
-        one_field("(∀ n : T, Nat)", "(∀ n : T, Nat)", "", ""),
+        one_field("(∀ n : Nat, T)", "∀ h : (∀ n : Nat, m (f n)), ", "(λ n : Nat, T.rec.{u} m k (f n))"),
+        one_field("(∀ n : T, Nat)", "", ""),
     ),
     "a wrong rule": ("Bool", with_bool, lambda export: _swapped(with_bool(export))),
-    "elimination of a proposition into data": (
-        "P",
-        proposition("Prop", "Nat", "", "0"),
-        proposition("Prop", "Nat", "u", "u"),
-    ),
-    "elimination into propositions only": (
-        "P",
-        proposition("Type", "Nat", "u", "u"),
-        proposition("Type", "Nat", "", "0"),
-    ),
-    "a field in a larger universe": (
-        "P",
-        proposition("Sort 2", "Type", "u", "u"),
-        proposition("Type", "Type", "u", "u"),
-    ),
+    "elimination of a proposition into data": ("P", proof("Prop", "Nat", "", "0"), proof("Prop", "Nat", "u", "u")),
+    "elimination into propositions only": ("P", proof("Type", "Nat", "u", "u"), proof("Type", "Nat", "", "0")),
+    "a field in a larger universe": ("P", proof("Sort 2", "Type", "u", "u"), proof("Type", "Type", "u", "u")),
     "K for data": ("U", unit("Type", False), unit("Type", True)),
     "no K for a proposition": ("U", unit("Prop", True), unit("Prop", False)),
     "a rule with another body": ("U", unit("Type", False), unit("Type", False, rule="m U.mk")),
     "a recursor in another universe": ("U", unit("Type", False), unit("Type", False, sort="1", universes="")),
     "a type that is a number of its universe": ("U", unit("Type", False), unit("∀ n : Type, Type", False)),
-    "a quotient's constructor": (
-        "Quot.mk",
-        quotients,
-        lambda export: with_quotient(with_eq(export), ctor=QUOTIENT["Quot"][1]),
-    ),
+    "a quotient's constructor": ("Quot.mk", quotients(), quotients(ctor=QUOTIENT["Quot"][1])),
     "a quotient's lift without respect": (
         "Quot.lift",
-        quotients,
-        lambda export: with_quotient(
-            with_eq(export), lift=QUOTIENT["Quot.lift"][1].replace("Eq.{v} β (f a) (f b)", "Eq.{v} β (f a) (f a)")
-        ),
+        quotients(),
+        quotients(lift=QUOTIENT["Quot.lift"][1].replace("(f a) (f b)", "(f a) (f a)")),
     ),
     "a quotient over another equality": (
         "Quot.lift",
-        quotients,
-        lambda export: with_quotient(export.axiom("Eq", "∀ α : Sort u_1, ∀ a : α, ∀ b : α, Prop", "u_1")),
+        quotients(),
+        lambda export: with_quotient(export.axiom("Eq", EQ, "u_1")),
     ),
-    "an axiom with the name of Lean's": (
-        "Quot.sound",
-        lambda export: quotients(export).axiom("Quot.sound", SOUND, "u"),
-        lambda export: quotients(export).axiom("Quot.sound", SOUND.replace("∀ h : r a b, ", ""), "u"),
-    ),
+    "an axiom with the name of Lean's": ("Quot.sound", sound(SOUND), sound(SOUND.replace("∀ h : r a b, ", ""))),
     "two terms of a type without fields, of a type with one": (
         "t",
         then(unit("Type", False), "thm", "∀ a : U, ∀ b : U, Eq.{1} U a b", "λ a : U, λ b : U, Eq.refl.{1} U a"),
@@ -254,12 +196,10 @@ def test_quotients_and_their_axiom_need_the_true_quotients(tmp_path):
     def export(honest: bool) -> Export:
         export = with_eq(with_nat(Export()))
         for name, (kind, type_, levels) in QUOTIENT.items():
-            if honest or name not in ("Quot", "Quot.mk"):
-                export.quotient(kind, name, type_, levels)
-            elif name == "Quot":
-                export.definition(name, type_, "λ α : Sort u, λ r : (∀ a : α, ∀ b : α, Prop), α", levels)
+            if not honest and (value := {"Quot": "α", "Quot.mk": "λ a : α, a"}.get(name)):
+                export.definition(name, type_, f"λ α : Sort u, λ r : (∀ a : α, ∀ b : α, Prop), {value}", levels)
             else:
-                export.definition(name, type_, "λ α : Sort u, λ r : (∀ a : α, ∀ b : α, Prop), λ a : α, a", levels)
+                export.quotient(kind, name, type_, levels)
         return export.axiom("Quot.sound", SOUND, "u")
 
     honest, forged = (export(each).check(tmp_path) for each in (True, False))
@@ -270,13 +210,9 @@ def test_quotients_and_their_axiom_need_the_true_quotients(tmp_path):
 def test_a_negative_occurrence_inside_another_type_is_refused(tmp_path):
     def export(field: str) -> Export:
         head = f"α : Type, {{0}} m : (∀ t : F α, Sort u), {{0}} k : (∀ f : {field}, m (F.mk α f))"
-        outer = with_nat(Export()).inductive(
-            "F",
-            "∀ α : Type, Type",
-            [("F.mk", f"∀ α : Type, ∀ f : {field}, F α")],
-            ("u", f"∀ {head.format('∀')}, ∀ t : F α, m t", [(1, f"λ {head.format('λ')}, λ f : {field}, k f")]),
-            parameters=1,
-        )
+        recursor = ("u", f"∀ {head.format('∀')}, ∀ t : F α, m t", [(1, f"λ {head.format('λ')}, λ f : {field}, k f")])
+        constructors = [("F.mk", f"∀ α : Type, ∀ f : {field}, F α")]
+        outer = with_nat(Export()).inductive("F", "∀ α : Type, Type", constructors, recursor, parameters=1)
         # The recursor is missing, which is only looked at when all else is right.
         return outer.inductive("T", "Type", [("T.mk", "∀ f : F T, T")], ("", "Type", [(1, "Type")]), recursive=True)
 
@@ -295,11 +231,8 @@ def test_a_forged_function_is_unfolded_and_not_computed(tmp_path):
     export = with_eq(with_bool(with_nat(Export())))
     export.definition("Nat.add", "∀ x : Nat, ∀ y : Nat, Nat", f"λ x : Nat, λ y : Nat, {NO_ADD}")
     # Multiplication is right over the forged addition, and must not be computed either.
-    export.definition(
-        "Nat.mul",
-        "∀ x : Nat, ∀ y : Nat, Nat",
-        "λ x : Nat, λ y : Nat, Nat.rec.{1} (λ n : Nat, Nat) 0 (λ n : Nat, λ h : Nat, Nat.add h x) y",
-    )
+    times = "λ x : Nat, λ y : Nat, Nat.rec.{1} (λ n : Nat, Nat) 0 (λ n : Nat, λ h : Nat, Nat.add h x) y"
+    export.definition("Nat.mul", "∀ x : Nat, ∀ y : Nat, Nat", times)
     export.theorem("doubled", "Eq.{1} Nat (Nat.add 3 4) 11", "Eq.refl.{1} Nat 11")
     export.theorem("sum", "Eq.{1} Nat (Nat.add 3 4) 7", "Eq.refl.{1} Nat 7")
     export.theorem("product", "Eq.{1} Nat (Nat.mul 3 4) 12", "Eq.refl.{1} Nat 12")
@@ -335,14 +268,12 @@ def test_booleans_the_wrong_way_round_compute_nothing(tmp_path):
 
 def test_the_time_limit_and_deep_terms_are_reported(tmp_path):
     export = with_eq(with_nat(Export()))
-    add = "λ x : Nat, λ y : Nat, " + ADD
-    export.definition("sum", "∀ x : Nat, ∀ y : Nat, Nat", add)
+    export.definition("sum", "∀ x : Nat, ∀ y : Nat, Nat", f"λ x : Nat, λ y : Nat, {ADD}")
     export.theorem("slow", "Eq.{1} Nat (sum 0 10000000) 10000000", "Eq.refl.{1} Nat 10000000")
     assert export.check(tmp_path, seconds=0.2)["not_checked"]["slow"] in ("out of time", "the terms are too deep")
     # A number of 3000 successors is far deeper than Python's usual recursion limit.
     deep = with_nat(Export())
-    term = deep.read("Nat.zero")
-    successor = deep.read("Nat.succ")
+    term, successor = deep.read("Nat.zero"), deep.read("Nat.succ")
     for _ in range(3000):
         term = deep.app(successor, term)
     deep.definition("deep", "Nat", "0")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,8 @@ class Export:
     """Lines of an export. Each method adds one declaration and returns the export."""
 
     def __init__(self) -> None:
-        self.lines: list[Any] = [
-            {
-                "meta": {
-                    "exporter": {"name": "test", "version": "0"},
-                    "lean": {"githash": "", "version": "4.35.0"},
-                    "format": {"version": "3.1.0"},
-                }
-            }
-        ]
+        versions = {"lean": {"githash": "", "version": "4.35.0"}, "format": {"version": "3.1.0"}}
+        self.lines: list[Any] = [{"meta": {"exporter": {"name": "test", "version": "0"}, **versions}}]
         self._names: dict[str, int] = {"": 0}
         self._levels: dict[str, int] = {"0": 0}
         self._terms: dict[str, int] = {}
@@ -136,51 +129,26 @@ class Export:
         indices: int = 0,
         recursive: bool = False,
         k: bool = False,
-        fields: Sequence[int] | None = None,
-        recursors: Iterable[Any] = (),
     ) -> Export:
         """`recursor`: its universe parameters, type, and for each constructor the number of fields and the rule."""
+        safe, numbers = {"isUnsafe": False}, {"numParams": parameters, "numIndices": indices}
         # 1. The constructors.
-        made = [
-            {
-                **self._common(each, levels, text),
-                "induct": self.name(name),
-                "cidx": at,
-                "numParams": parameters,
-                "numFields": (fields or [rule[0] for rule in recursor[2]])[at],
-                "isUnsafe": False,
-            }
-            for at, (each, text) in enumerate(constructors)
-        ]
+        made = []
+        for at, ((each, text), (count, _)) in enumerate(zip(constructors, recursor[2], strict=True)):
+            own = {"induct": self.name(name), "cidx": at, "numParams": parameters, "numFields": count}
+            made.append({**self._common(each, levels, text), **own, **safe})
         # 2. The recursor.
         rules = [
             {"ctor": self.name(each), "nfields": count, "rhs": self.read(rule)}
             for (each, _), (count, rule) in zip(constructors, recursor[2], strict=True)
         ]
-        rec = {
-            **self._common(f"{name}.rec", recursor[0], recursor[1]),
-            "all": [self.name(name)],
-            "numParams": parameters,
-            "numIndices": indices,
-            "numMotives": 1,
-            "numMinors": len(constructors),
-            "rules": rules,
-            "k": k,
-            "isUnsafe": False,
-        }
+        counts = {"all": [self.name(name)], **numbers, "numMotives": 1, "numMinors": len(constructors)}
+        rec = {**self._common(f"{name}.rec", recursor[0], recursor[1]), **counts, "rules": rules, "k": k, **safe}
         # 3. The type.
-        own = {
-            **self._common(name, levels, type_),
-            "numParams": parameters,
-            "numIndices": indices,
-            "numNested": 0,
-            "all": [self.name(name)],
-            "ctors": [self.name(each) for each, _ in constructors],
-            "isRec": recursive,
-            "isUnsafe": False,
-            "isReflexive": False,
-        }
-        self.lines.append({"inductive": {"types": [own], "ctors": made, "recs": [rec]}})
+        names = {"all": [self.name(name)], "ctors": [self.name(each) for each, _ in constructors]}
+        flags = {"isRec": recursive, "isReflexive": False, **safe}
+        whole = {**self._common(name, levels, type_), **numbers, "numNested": 0, **names, **flags}
+        self.lines.append({"inductive": {"types": [whole], "ctors": made, "recs": [rec]}})
         return self
 
     # --- checking ---------------------------------------------------------------------------------------------------
@@ -200,69 +168,44 @@ class Export:
 def with_nat(export: Export) -> Export:
     minors = "∀ z : m Nat.zero, ∀ s : (∀ n : Nat, ∀ h : m n, m (Nat.succ n))"
     head = "λ m : (∀ t : Nat, Sort u), λ z : m Nat.zero, λ s : (∀ n : Nat, ∀ h : m n, m (Nat.succ n))"
-    return export.inductive(
-        "Nat",
-        "Type",
-        [("Nat.zero", "Nat"), ("Nat.succ", "∀ n : Nat, Nat")],
-        (
-            "u",
-            f"∀ m : (∀ t : Nat, Sort u), {minors}, ∀ t : Nat, m t",
-            [(0, f"{head}, z"), (1, f"{head}, λ n : Nat, s n (Nat.rec.{{u}} m z s n)")],
-        ),
-        recursive=True,
-    )
+    rules = [(0, f"{head}, z"), (1, f"{head}, λ n : Nat, s n (Nat.rec.{{u}} m z s n)")]
+    recursor = ("u", f"∀ m : (∀ t : Nat, Sort u), {minors}, ∀ t : Nat, m t", rules)
+    constructors = [("Nat.zero", "Nat"), ("Nat.succ", "∀ n : Nat, Nat")]
+    return export.inductive("Nat", "Type", constructors, recursor, recursive=True)
+
+
+EQ = "∀ α : Sort u_1, ∀ a : α, ∀ b : α, Prop"
 
 
 def with_eq(export: Export) -> Export:
     binders = (
         "α : Sort u_1, {0} a : α, {0} m : (∀ b : α, ∀ t : Eq.{{u_1}} α a b, Sort u), {0} r : m a (Eq.refl.{{u_1}} α a)"
     )
+    recursor = f"∀ {binders.format('∀')}, ∀ b : α, ∀ t : Eq.{{u_1}} α a b, m b t"
     return export.inductive(
-        "Eq",
-        "∀ α : Sort u_1, ∀ a : α, ∀ b : α, Prop",
-        [("Eq.refl", "∀ α : Sort u_1, ∀ a : α, Eq.{u_1} α a a")],
-        (
-            "u u_1",
-            f"∀ {binders.format('∀')}, ∀ b : α, ∀ t : Eq.{{u_1}} α a b, m b t",
-            [(0, f"λ {binders.format('λ')}, r")],
-        ),
-        levels="u_1",
-        parameters=2,
-        indices=1,
-        k=True,
+        *("Eq", EQ, [("Eq.refl", "∀ α : Sort u_1, ∀ a : α, Eq.{u_1} α a a")]),
+        ("u u_1", recursor, [(0, f"λ {binders.format('λ')}, r")]),
+        **{"levels": "u_1", "parameters": 2, "indices": 1, "k": True},
     )
 
 
 def with_bool(export: Export, first: str = "Bool.false", second: str = "Bool.true") -> Export:
     head = f"m : (∀ t : Bool, Sort u), {{0}} f : m {first}, {{0}} t : m {second}"
-    return export.inductive(
-        "Bool",
-        "Type",
-        [(first, "Bool"), (second, "Bool")],
-        (
-            "u",
-            f"∀ {head.format('∀')}, ∀ b : Bool, m b",
-            [(0, f"λ {head.format('λ')}, f"), (0, f"λ {head.format('λ')}, t")],
-        ),
-    )
+    rules = [(0, f"λ {head.format('λ')}, f"), (0, f"λ {head.format('λ')}, t")]
+    recursor = ("u", f"∀ {head.format('∀')}, ∀ b : Bool, m b", rules)
+    return export.inductive("Bool", "Type", [(first, "Bool"), (second, "Bool")], recursor)
 
 
+_OF = "∀ α : Sort u, ∀ r : (∀ a : α, ∀ b : α, Prop)"
+_LIFT = "∀ f : (∀ a : α, β), ∀ h : (∀ a : α, ∀ b : α, ∀ h : r a b, Eq.{v} β (f a) (f b))"
+_IND = "∀ β : (∀ q : Quot.{u} α r, Prop), ∀ h : (∀ a : α, β (Quot.mk.{u} α r a))"
 QUOTIENT = {
-    "Quot": ("type", "∀ α : Sort u, ∀ r : (∀ a : α, ∀ b : α, Prop), Sort u", "u"),
-    "Quot.mk": ("ctor", "∀ α : Sort u, ∀ r : (∀ a : α, ∀ b : α, Prop), ∀ a : α, Quot.{u} α r", "u"),
-    "Quot.lift": (
-        "lift",
-        "∀ α : Sort u, ∀ r : (∀ a : α, ∀ b : α, Prop), ∀ β : Sort v, ∀ f : (∀ a : α, β), "
-        "∀ h : (∀ a : α, ∀ b : α, ∀ h : r a b, Eq.{v} β (f a) (f b)), ∀ q : Quot.{u} α r, β",
-        "u v",
-    ),
-    "Quot.ind": (
-        "ind",
-        "∀ α : Sort u, ∀ r : (∀ a : α, ∀ b : α, Prop), ∀ β : (∀ q : Quot.{u} α r, Prop), "
-        "∀ h : (∀ a : α, β (Quot.mk.{u} α r a)), ∀ q : Quot.{u} α r, β q",
-        "u",
-    ),
+    "Quot": ("type", f"{_OF}, Sort u", "u"),
+    "Quot.mk": ("ctor", f"{_OF}, ∀ a : α, Quot.{{u}} α r", "u"),
+    "Quot.lift": ("lift", f"{_OF}, ∀ β : Sort v, {_LIFT}, ∀ q : Quot.{{u}} α r, β", "u v"),
+    "Quot.ind": ("ind", f"{_OF}, {_IND}, ∀ q : Quot.{{u}} α r, β q", "u"),
 }
+"""The constants of quotients: kind, type, universe parameters."""
 
 
 def with_quotient(export: Export, **changed: str) -> Export:
