@@ -21,6 +21,7 @@ from node.lean.requests import Requests
 from tests.background import Elsewhere
 from tests.node.lean.backends import BACKENDS
 from tests.node.lean.corpus import corpus
+from tests.node.lean.tables import cells
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.lean
@@ -90,42 +91,21 @@ async def steps(backend: Backend, theorem: Theorem, *moves: str | tuple[str, int
     return path
 
 
-CANDIDATES = {
-    # good
-    "exact fun h => ⟨h.2, h.1⟩": PROVED,
-    "intro h; exact ⟨h.2, h.1⟩": PROVED,
-    "intro h\nconstructor\n· exact h.2\n· exact h.1": PROVED,
-    "intro ⟨hp, hq⟩\nexact And.intro hq hp": PROVED,
-    # with goals left
-    "intro h": GOALS,
-    "skip": GOALS,
-    "have h2 : True := trivial": GOALS,
-    "intro ⟨hα, h₁'⟩": GOALS,
-    # failing, with and without Lean's recovery from the error
-    "rfl": ERROR,
-    "exact h": ERROR,
-    "exact nothing": ERROR,
-    "intro h; exact h": ERROR,
-    "constructor": ERROR,
-    "have h3 : q ∧ p := by exact nothing\nskip": ERROR,
-    "intro h; constructor; exact h.2; exact h.1; trivial": ERROR,
-    # unparsable
-    "exat 42": ERROR,
-    "exact": ERROR,
-    "intro h;": GOALS,
-    "exact (": ERROR,
-    "𝔸 ⊢ ∀ 🎉": ERROR,
-    # what only looks like a proof
-    "exact _": ERROR,
-    "refine ?x": GOALS,
-    "apply ?x": GOALS,
-    "intro h; exact ⟨?a, ?b⟩": ERROR,
-    "exact t": ERROR,
-    # not for Lean
-    "sorry": REFUSED,
-    "exact?": REFUSED,
-    "stop": REFUSED,
+OUTCOMES = {
+    PROVED: r"exact fun h => ⟨h.2, h.1⟩ ¦ intro h; exact ⟨h.2, h.1⟩ ¦ intro h\nconstructor\n· exact h.2\n· exact h.1"
+    r" ¦ intro ⟨hp, hq⟩\nexact And.intro hq hp",
+    # The last two only look like proofs.
+    GOALS: "intro h ¦ skip ¦ have h2 : True := trivial ¦ intro ⟨hα, h₁'⟩ ¦ intro h; ¦ refine ?x ¦ apply ?x",
+    # With and without Lean's recovery from the error, unparsable, and like proofs.
+    ERROR: r"""
+rfl ¦ exact h ¦ exact nothing ¦ intro h; exact h ¦ constructor ¦ have h3 : q ∧ p := by exact nothing\nskip
+intro h; constructor; exact h.2; exact h.1; trivial ¦ exat 42 ¦ exact ¦ exact ( ¦ 𝔸 ⊢ ∀ 🎉
+exact _ ¦ intro h; exact ⟨?a, ?b⟩ ¦ exact t
+""",
+    REFUSED: "sorry ¦ exact? ¦ stop",
 }
+CANDIDATES = dict(sorted((tactic, kind) for kind, tactics in OUTCOMES.items() for tactic in cells(tactics)))
+"""Good and bad ones beside each other."""
 
 
 async def test_each_candidate_has_the_outcome_that_it_has_in_a_file(each_backend):

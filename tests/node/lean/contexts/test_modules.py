@@ -1,7 +1,5 @@
 """Texts above gaps, compiled once: commands mean the same behind the import as behind the text."""
 
-import asyncio
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import WorkerOptions
 from node.lean.worker.runner import Runner
+from tests.node.lean.olean.forging import compile_text
 
 SCOPES = """\
 set_option autoImplicit false
@@ -77,11 +76,9 @@ async def test_a_library_that_was_built_anew_has_modules_of_its_own(tmp_path):
     lean = LeanToolchain.pocket()
     library = tmp_path / "library"
     library.mkdir()
-    (library / "Own.lean").write_text("def own := 1\n")
     names = []
     for _ in range(2):
-        command = [*lean.command, "-o", "Own.olean", "Own.lean"]
-        await asyncio.to_thread(subprocess.run, command, cwd=library, env=dict(lean.environment), check=True)
+        await compile_text("def own := 1\n", library, "Own")
         own = replace(lean, environment=lean.with_modules([library]))
         contexts = ContextModules(own, seconds=60, memory_mb=2048, folder=tmp_path / "m", step=2)
         text = "import Own\n" + "".join(f"theorem t{n} : own = 1 := rfl\n" for n in range(5))

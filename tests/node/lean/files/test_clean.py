@@ -1,13 +1,12 @@
 """Without Lean: finding code in a file's text, writing the file without it, and finding its commands."""
 
-import re
-
 from hypothesis import example, given, seed, settings, strategies as st
 
 from node.lean.check.files.clean import cleaned, code_in, touches_statements
 from node.lean.check.files.commands import UNLINTED, UNTRACED, Text
 from node.lean.check.files.report import FileMessage
 from node.lean.text.lexing import tokens_of
+from tests.node.lean.tables import cells
 
 HONEST = """import Init
 /-! # A file about macros and syntax: `#eval`, `@[extern "x"]`, `run_cmd` /- nested: macro foo -/ -/
@@ -73,16 +72,7 @@ initialize_simps_projections Point (x → fst)
 """
 
 
-def listed(text: str) -> list[str]:
-    """The texts of a table: they stand between bars, `\\n` is a line break and `\\\\` a backslash."""
-    escapes = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\\\": "\\", "\\_": "\u00a0"}
-    unescaped = (
-        re.sub(r"\\.", lambda found: escapes[found[0]], each) for each in re.split(r" ¦ |\n", text.strip("\n"))
-    )
-    return list(unescaped)
-
-
-RUNS = listed(r"""
+RUNS = cells(r"""
 #eval! 1 ¦ #evalx ¦ #guard_expr 1 = 1 ¦ elab_rules : term | `(1) => sorry ¦ run_elab skip ¦ run_meta skip
 dsimproc_decl foo (1) := skip ¦ attribute [scoped term_elab foo] bar ¦ open Nat in my_command x ¦ register_simp_attr foo
 def x := 0x1fmacro "x" : term => `(1) ¦ /- /- -/ " -/ macro x /- " -/
@@ -144,7 +134,7 @@ def test_code_is_told_with_its_line_and_its_command() -> None:
     ]
 
 
-TOUCHES = listed(r"""
+TOUCHES = cells(r"""
 macro_rules | `(False) => `("decoy")  ¦ notation "\\x46alse" => True ¦ infix:50 " \\u003d " => Ne
 open Nat in\n  open List in notation "x" => 1 ¦ @[macro foo] def bar := 1 ¦ attribute [macro foo] bar
 macro "a" : command => `(macro_rules | `(False) => `(True)) ¦ variable (h : False)
@@ -156,7 +146,7 @@ scoped[Foo] notation "x" => 1 ¦ notation "a\\"" => 1\n-- notation "y" => 2 ¦ u
 TOUCHES += RUNS
 
 
-def test_what_a_statement_may_depend_on_without_naming_it_is_listed() -> None:
+def test_what_a_statement_may_depend_on_without_naming_it_is_cells() -> None:
     line = 1 + HONEST.count("\n")
     for text in TOUCHES:
         assert touches_statements(text), text

@@ -9,6 +9,7 @@ import pytest_asyncio
 from common.lean import MOST_CHARACTERS
 from node.lean.gaps.finder import DATA, NO_GOAL, ON_DATA, GapFinder
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.tables import cells
 
 pytestmark = [pytest.mark.lean, pytest.mark.asyncio(loop_scope="module")]
 
@@ -66,26 +67,15 @@ async def find():
 async def test_the_gaps_of_a_file_are_found_with_goals_names_and_kinds(find):
     found = await find(FILE)
     assert not found.problem
-    shown = [(gap.name, gap.tactic, gap.conclusion) for gap in found.open]
-    assert shown == [
-        ("swap", True, "q"),
-        ("zero", False, "n + 0 = n"),
-        ("positive", False, "1 > 0"),
-        ("one", True, "True"),
-        ("two", False, "1 = 1"),
-        ("example", True, "True"),
-        ("factorial", True, "n - 1 < n"),
-        ("left", True, "True"),
-        ("left", True, "True"),
-        ("𝔸", False, "𝔹 = 1"),
-        ("𝔸", True, "1 = 𝔹"),
-        ("scoped_option", False, "p"),
-        ("last", True, "0 = 0"),
-        ("last", True, "n + 1 = n + 1"),
-    ]
-    left = [(gap.name, gap.reason) for gap in found.gaps if gap.reason]
-    assert [name for name, _ in left] == ["value", "witness", "witness", "wrong", "macro", "#eval", "instance"]
-    reasons = [reason for _, reason in left]
+    shown = [f"{gap.name} {'by' if gap.tactic else ':='} {gap.conclusion}" for gap in found.open]
+    assert shown == cells("""
+swap by q ¦ zero := n + 0 = n ¦ positive := 1 > 0 ¦ one by True ¦ two := 1 = 1 ¦ example by True
+factorial by n - 1 < n ¦ left by True ¦ left by True ¦ 𝔸 := 𝔹 = 1 ¦ 𝔸 by 1 = 𝔹 ¦ scoped_option := p ¦ last by 0 = 0
+last by n + 1 = n + 1
+""")
+    left = [gap for gap in found.gaps if gap.reason]
+    assert [gap.name for gap in left] == ["value", "witness", "witness", "wrong", "macro", "#eval", "instance"]
+    reasons = [gap.reason for gap in left]
     assert reasons[:3] == [f"{DATA}: Nat", f"{DATA}: Nat", ON_DATA]
     assert reasons[3].startswith("its command does not compile: line 22: Unknown identifier")
     assert reasons[4].startswith((DATA, NO_GOAL)) and "Aborting evaluation" in reasons[5]

@@ -1,8 +1,5 @@
 """Goals as real Lean prints them: splitting, metavariables, independent branches; and goals as JSON."""
 
-import json
-import subprocess
-
 import msgspec
 import pytest
 
@@ -18,7 +15,7 @@ from node.lean.text.goals import (
     state_text,
     to_text,
 )
-from node.lean.toolchain.pocket import build
+from tests.node.lean.toolchain.pocket.conftest import elaborate_file
 
 EXAMPLES = {
     "conjunction": "example (p q : Prop) (hp : p) : p ∧ q := by\n  constructor",
@@ -43,16 +40,8 @@ def printed() -> dict[str, str]:
     for name, example in EXAMPLES.items():
         starts[name] = line
         line += example.count("\n") + 1
-    output = subprocess.run(
-        [*build.command(), "--json", "--stdin"],
-        input="\n".join(EXAMPLES.values()),
-        env=build.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout
-    messages = [json.loads(line) for line in output.splitlines()]
-    goals = {message["pos"]["line"]: message["data"] for message in messages if "unsolved goals" in message["data"]}
+    messages = elaborate_file("\n".join(EXAMPLES.values()))
+    goals = {each.line: each.text for each in messages if "unsolved goals" in each.text}
     return {name: goals[start] for name, start in starts.items()}
 
 

@@ -1,28 +1,17 @@
 """Scanning text for comments, strings, brackets and `sorry`, as Lean's lexer reads them."""
 
-import re
-
 import pytest
 from hypothesis import given, seed, settings, strategies as st
 
 from node.lean.gaps.gap import characters, position, utf16
 from node.lean.text.lexing import blanked, lex, mentions, uncommented
 from node.lean.worker.process import Position
+from tests.node.lean.tables import cells
 
-CLOSED = [
-    "exact ⟨h.1, (f x)⟩",
-    "exact h'",
-    "exact f' x''",
-    "/- a /- nested -/ comment -/ simp",
-    "simp -- to the end (",
-    'exact s "a ( \\" b" x',
-    "exact '(' x '\\'' 'a'",
-    "exact xs[0]'h",
-    "intro «( odd »",
-    "rcases h with ⟨a, b⟩ | c",
-    "exact a -b",
-    "",
-]
+CLOSED = cells(r"""
+exact ⟨h.1, (f x)⟩ ¦ exact h' ¦ exact f' x'' ¦ /- a /- nested -/ comment -/ simp ¦ simp -- to the end ( ¦  ¦ exact a -b
+exact s "a ( \" b" x ¦ exact '(' x '\'' 'a' ¦ exact xs[0]'h ¦ intro «( odd » ¦ rcases h with ⟨a, b⟩ | c
+""")
 OPEN = {
     "exact (h": "'(' at character 6 is never closed",
     "exact h)": "')' at character 7 closes what was not opened",
@@ -70,7 +59,7 @@ h.sorry ¦ sorry.foo ¦ not_sorry ¦ «sorry» ¦ «no sorry here» ¦ sorry₁"
 
 
 def test_what_only_looks_like_a_gap_is_none():
-    for text in re.split(r" ¦ |\n", NO_GAP):
+    for text in cells(NO_GAP):
         assert mentions(text) == [], text
 
 

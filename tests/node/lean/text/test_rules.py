@@ -1,12 +1,12 @@
 """Text rules, without Lean."""
 
-import re
 import unicodedata
 
 import pytest
 from hypothesis import given, seed, settings, strategies as st
 
 from node.lean.text.rules import proof_problem, statement_problem, tactic_problem
+from tests.node.lean.tables import cells
 
 FORBIDDEN = """
 sorry | admit | stop | exact sorry | exact (sorry : p) | exact sorryAx _ true | exact «sorryAx» _ true | simp <;> sorry
@@ -33,7 +33,7 @@ rcases h with hint | hint\n· exact hint\n· exact absurd hint says ¦ have hint
 rw [hint] at says ¦ apply suggest ¦ obtain ⟨observe, hint⟩ := says ¦ exact plausible\n  (hint plausible)
 """
 TACTICS = [text.strip() for text in FORBIDDEN.split(" | ") if text.strip()]
-ORDINARY = [text.replace("\\n", "\n") for text in re.split(r" ¦ |\n", ALLOWED.strip())]
+ORDINARY = cells(ALLOWED)
 
 
 def test_forbidden_tactics_are_refused():
@@ -70,11 +70,8 @@ def test_any_text_is_judged_and_characters_that_cannot_be_seen_never_pass(text):
 
 def test_characters_that_cannot_be_seen_are_refused():
     for char in "\0\t\r\x1b\u200b\u202e\ufeff\ue000\u2028\ud800":
-        for problem in (
-            tactic_problem(f"simp{char}"),
-            proof_problem(f"simp{char}"),
-            statement_problem("", f"True{char}"),
-        ):
+        text = f"simp{char}"
+        for problem in (tactic_problem(text), proof_problem(text), statement_problem("", text)):
             assert "cannot be seen" in problem, ascii(char)
 
 

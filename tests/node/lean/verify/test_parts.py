@@ -8,12 +8,10 @@ import pytest
 from node.lean.check.verify import judge as sharing
 from node.lean.check.verify.checks import LeanMessage, batchable, parted_file, read_report, split_batch
 from node.lean.check.verify.judge import UnreadableModule
-from node.lean.check.verify.kernel import FreshLean
 from node.lean.olean.declarations import uses
 from node.lean.olean.module import Module
 from node.lean.olean.terms import Terms
-from node.lean.process.fresh import Limits
-from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.olean.forging import compile_text
 
 HEADER = "import A\nopen B"
 PARTS = [["theorem a : P := by", "  p"], ["theorem b : Q :=\n  by q"], ["theorem c : R := by r"]]
@@ -70,19 +68,12 @@ def dependent_proofs(olean, tokens: list[str]) -> set[int]:
     return sharing.dependent_proofs(uses(module, terms), tokens)
 
 
-async def compiled(folder, text: str):
-    """The .olean file of a text."""
-    (folder / "M.lean").write_text(text)
-    finished = await FreshLean(LeanToolchain.pocket(), Limits()).compile(folder, "M")
-    assert finished.code == 0, finished
-    return folder / "M.olean"
-
-
 @pytest.mark.lean
 async def test_what_belongs_to_no_proof_has_one_user_or_none(tmp_path):
     text = "theorem lemma_1 : True := trivial\ntheorem Kaaaa.t : True := lemma_1\ntheorem Kbbbb.t : 1 = 1 := rfl\n"
-    assert dependent_proofs(await compiled(tmp_path, text), TOKENS) == set()
-    assert dependent_proofs(await compiled(tmp_path, text + "theorem Kcccc.t : True := lemma_1\n"), TOKENS) == {0, 2}
+    assert dependent_proofs(await compile_text(text, tmp_path), TOKENS) == set()
+    text += "theorem Kcccc.t : True := lemma_1\n"
+    assert dependent_proofs(await compile_text(text, tmp_path), TOKENS) == {0, 2}
 
 
 @pytest.mark.lean
@@ -93,4 +84,4 @@ async def test_what_belongs_to_two_or_carries_one_to_another_is_no_clean_batch(t
         "theorem one : True := trivial\ntheorem foo.eq_1 : True := one\n",
     ):
         with pytest.raises(UnreadableModule, match=r"cannot be assigned to a single proof|belongs to no proof"):
-            dependent_proofs(await compiled(tmp_path, ALONE + more), TOKENS)
+            dependent_proofs(await compile_text(ALONE + more, tmp_path), TOKENS)

@@ -10,6 +10,7 @@ from node.lean.adapters.repl.protocol import write
 from node.lean.adapters.repl.session import ReplSession
 from node.lean.gaps.finder import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.tables import cells
 
 FOLDER = Path(__file__).parents[6] / "shared" / "data" / "repl-transcripts"
 
@@ -18,28 +19,11 @@ pytestmark = [
     pytest.mark.skipif(not FOLDER.is_dir(), reason="no recordings in ../shared/data/repl-transcripts"),
 ]
 
-EXACT = [
-    "all_tactics-20250622",
-    "app_type_mismatch",
-    "assumption_proof",
-    "def_eval",
-    "dup_msg",
-    "file",
-    "file2",
-    "infotree_theorem",
-    "invalid_tactic",
-    "no_goal_sorry_2",
-    "pickle_environment",
-    "pickle_open_2",
-    "proof_branching2",
-    "self_proof_check",
-    "synthesize_placeholder",
-    "tactic_sorry",
-    "term_sorry",
-    "unfinished_tactic_block",
-    "unknown_environment",
-    "unknown_tactic",
-]
+EXACT = cells("""
+all_tactics-20250622 ¦ app_type_mismatch ¦ assumption_proof ¦ def_eval ¦ dup_msg ¦ file ¦ file2 ¦ infotree_theorem
+invalid_tactic ¦ no_goal_sorry_2 ¦ pickle_environment ¦ pickle_open_2 ¦ proof_branching2 ¦ self_proof_check ¦ term_sorry
+synthesize_placeholder ¦ tactic_sorry ¦ unfinished_tactic_block ¦ unknown_environment ¦ unknown_tactic
+""")
 """Recordings whose commands pocket Lean can elaborate: every answer is the same, to the last field. The constants that
 a tactic uses are compared without their order: the original's is that of Lean's hashes."""
 
