@@ -59,10 +59,7 @@ async def leantree(workers: int = 1, queue: int = 100, memory_mb: int = 1024) ->
     """A client of our own LeanTree server, over HTTP on loopback."""
     lean = LeanProcessSettings(workers=workers, queue=queue, memory_mb=memory_mb, tactic_seconds=60.0)
     server, _ = make_server(LeanTreeServerSettings(lean=lean), LeanToolchain.pocket())
-    async with (
-        on_loopback(server.application()) as url,
-        started(Served(url, workers, queue, server=server)) as backend,
-    ):
+    async with on_loopback(server.application()) as url, started(Served(url, workers, queue, server=server)) as backend:
         yield backend
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
-from node.lean.check.verify.verifier import VerificationFailed, Verifier
+from node.lean.check.verify.verifier import VerificationFailed
 from node.lean.process import dialog
 from node.lean.process.child import ConfinedChild
 from node.lean.process.fresh import (
@@ -23,7 +23,7 @@ from node.lean.process.fresh import (
     run_watched,
     scratch_folder,
 )
-from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.verify.recorded import opened
 
 pytestmark = pytest.mark.process
 
@@ -152,9 +152,6 @@ async def test_a_child_without_its_modules_is_told_apart_from_data_that_is_too_m
 async def test_a_proof_is_not_rejected_because_its_judge_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where packages are installed for one process and not for its children."""
     monkeypatch.setattr(dialog, "_START", "import a_package_that_is_not_there")
-    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=2048)
-    try:
+    async with opened() as verifier:
         for failed in await asyncio.gather(*(verifier.verify_many([HONEST] * n) for n in (1, 2))):
             assert all(isinstance(each, VerificationFailed) and "cannot start" in str(each) for each in failed)
-    finally:
-        await verifier.stop()

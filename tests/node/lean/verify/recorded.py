@@ -1,15 +1,31 @@
-"""The bank's own proofs, and broken variants of them."""
+"""A verifier of proofs; the bank's own proofs, and broken variants of them."""
 
 import gzip
 import json
 import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 from msgspec.structs import replace
 
 from common.lean import Theorem
 from node.bank.bank import DIRECTORY, load_statements
+from node.lean.check.verify.verifier import Verifier
+from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 Proof = tuple[Theorem, str]
+
+
+@asynccontextmanager
+async def opened(toolchain: LeanToolchain | None = None, **changes: Any) -> AsyncIterator[Verifier]:
+    """A verifier of proofs; `changes`: to its limits."""
+    limits = {"at_once": 1, "seconds": 60, "memory_mb": 2048, **changes}
+    verifier = Verifier(toolchain or LeanToolchain.pocket(), **limits)
+    try:
+        yield verifier
+    finally:
+        await verifier.stop()
 
 
 def honest(number: int) -> list[Proof]:
@@ -25,25 +41,14 @@ def broken(rng: random.Random, proof: Proof, other: Proof) -> Proof:
     """A variant of a proof, mostly a wrong one: a line removed, another theorem's proof, a changed statement, ..."""
     theorem, script = proof
     lines = script.split("\n")
-    return rng.choice(
-        [
-            (theorem, "\n".join(lines[:-1]) or "skip"),
-            (theorem, "\n".join(lines[1:]) or "skip"),
-            (theorem, "\n".join([*lines, lines[-1]])),
-            (theorem, other[1]),
-            (other[0], script),
-            (theorem, script.replace(" ", "  ", 1)),
-            (theorem, script + "\nskip)"),
-            (theorem, script + "\nskip\n  done"),
-            (theorem, "sorry\n" + script),
-            (theorem, f"trace {json.dumps(script.split()[0])}\n{script}"),
-            (theorem, script.replace("exact", "refine", 1).replace("h", "k", 1)),
-            (replace(theorem, binders=""), script),
-            (replace(theorem, conclusion=f"¬({theorem.conclusion})"), script),
-            (replace(theorem, conclusion=theorem.conclusion + " ∧ nothing"), script),
-            (replace(theorem, name="other.name"), script),
-        ]
-    )
+    scripts = [other[1], *("\n".join(each) or "skip" for each in (lines[:-1], lines[1:], [*lines, lines[-1]]))]
+    scripts += [script.replace(" ", "  ", 1), f"{script}\nskip)", f"{script}\nskip\n  done", f"sorry\n{script}"]
+    scripts.append(f"trace {json.dumps(script.split()[0])}\n{script}")
+    scripts.append(script.replace("exact", "refine", 1).replace("h", "k", 1))
+    changes = [{"binders": ""}, {"conclusion": f"¬({theorem.conclusion})"}, {"name": "other.name"}]
+    changes.append({"conclusion": theorem.conclusion + " ∧ nothing"})
+    theorems = [other[0], *(replace(theorem, **each) for each in changes)]
+    return rng.choice([*((theorem, each) for each in scripts), *((each, script) for each in theorems)])
 
 
 def with_broken(number: int, seed: int) -> list[Proof]:

@@ -12,7 +12,7 @@ from common.protocol.messages import LeanVerifyReply
 from node.lean.check.verify.verifier import Verifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.cheats import AND, BY_LEAN, BY_TEXT, FALSE
-from tests.node.lean.verify.recorded import Proof, honest, with_broken
+from tests.node.lean.verify.recorded import Proof, honest, opened, with_broken
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.lean, pytest.mark.asyncio(loop_scope="module")]
@@ -33,16 +33,11 @@ class Rounds:
     def batches(self) -> list[tuple[int, int]]:
         return [round for round in self.seen if round[0] > 1]
 
-    @property
-    def alone(self) -> int:
-        return len(self.seen) - len(self.batches)
-
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def verifier():
-    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=2048)
-    yield verifier
-    await verifier.stop()
+    async with opened() as verifier:
+        yield verifier
 
 
 def told(outcome: object) -> tuple[object, ...]:
@@ -83,17 +78,15 @@ async def test_every_cheat_is_refused_among_honest_proofs_which_stay_accepted(ve
 
 @pytest.mark.parametrize("number", [2, pytest.param(30, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
 async def test_verdicts_are_those_of_single_checks(number):
-    proofs = [*honest(1), *with_broken(number, seed=13), (Theorem("t", "", "Missing.thing"), "rfl")]
+    proofs = [*honest(1), *with_broken(number, seed=37), (Theorem("t", "", "Missing.thing"), "rfl")]
     proofs.append((Theorem("t", "(p : Prop)", "p → ProofmeshStatement"), "exact fun _ => trivial"))
     outcomes = []
     for batch in (100, 1):
-        verifier = Verifier(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=2048, batch=batch)
-        rounds = Rounds(verifier)
-        outcomes.append([told(outcome) for outcome in await verifier.verify_many(proofs)])
-        await verifier.stop()
+        async with opened(at_once=2, batch=batch) as verifier:
+            rounds = Rounds(verifier)
+            outcomes.append([told(outcome) for outcome in await verifier.verify_many(proofs)])
         assert bool(rounds.batches) is (batch > 1)
-    kinds = {outcome[0] for outcome in outcomes[0]}
-    assert kinds == {True, False, "no verdict"}
+    assert {outcome[0] for outcome in outcomes[0]} == {True, False, "no verdict"}
     for proof, together, alone in zip(proofs, *outcomes, strict=True):
         assert together == alone, proof
 
@@ -124,10 +117,9 @@ async def test_a_proof_that_hangs_costs_its_neighbours_time_only(verifier, monke
 
 
 async def test_a_proof_that_hangs_is_refused_as_it_is_alone():
-    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=1.5, memory_mb=2048)
-    verifier.batches.stall_seconds = 0.5
-    (reply, *others) = await verifier.verify_many([(FALSE, LOOP), *honest(2)])
-    await verifier.stop()
+    async with opened(seconds=1.5) as verifier:
+        verifier.batches.stall_seconds = 0.5
+        (reply, *others) = await verifier.verify_many([(FALSE, LOOP), *honest(2)])
     assert "the proof exceeded a limit: not done after 1.5 s" in reply.reason
     assert all(other.accepted for other in others)
 
@@ -137,14 +129,13 @@ async def test_a_proof_that_leans_on_a_neighbours_declaration_is_judged_alone():
     # proof is accepted that the kernel refuses when it stands alone.
     pocket = LeanToolchain.pocket()
     toolchain = replace(pocket, command=(*pocket.command, "-DElab.async=false"))
-    verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
-    rounds = Rounds(verifier)
     theorem = Theorem("t", "", "∀ p : Prop, p ∨ ¬p", header="open Classical")
     proofs = [(theorem, "as_aux_lemma => exact fun p => Classical.em p"), (theorem, "decide +kernel")]
-    outcomes = [told(outcome) for outcome in await verifier.verify_many(proofs)]
+    async with opened(toolchain) as verifier:
+        rounds = Rounds(verifier)
+        outcomes = [told(outcome) for outcome in await verifier.verify_many(proofs)]
     assert outcomes[0][0] is True and outcomes[1][0] is False and "got stuck" in outcomes[1][1]
     assert rounds.seen == [(2, 1), (1, 1)]  # Lean had nothing against either of them
-    await verifier.stop()
 
 
 async def test_each_header_has_its_own_batches_and_one_that_declares_something_has_none(verifier):

@@ -18,10 +18,10 @@ from common.protocol.messages import LeanVerifyReply
 from node.lean.check.verify.checks import CHECK, PROOF, STATEMENT
 from node.lean.check.verify.kernel import FreshLean
 from node.lean.check.verify.verifier import Verifier
-from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean import writer
 from tests.node.lean.olean.attacks import Change, both, changed as forgery
 from tests.node.lean.olean.writer import Forged, Maker, Object, Parts, Value, common, details, linked, parts
+from tests.node.lean.verify.recorded import opened
 
 pytestmark = [pytest.mark.lean, pytest.mark.asyncio(loop_scope="module")]
 
@@ -190,41 +190,30 @@ FORGERIES = {name: changed(change) for name, change in CHANGES.items()} | FILES
 @pytest.fixture
 def forging(monkeypatch: pytest.MonkeyPatch) -> Callable[[Replace | None], None]:
     """Has Lean's compiled proofs changed, as their code could do it."""
-    one, many = FreshLean.compile, FreshLean.compile_many
+    honest = {name: getattr(FreshLean, name) for name in ("compile", "compile_many")}
 
     def forge(replace: Replace | None) -> None:
-        async def compile_one(lean: FreshLean, folder: Path, module: str, *kept: Any) -> object:
-            finished = await one(lean, folder, module, *kept)
-            if module == PROOF and replace:
-                replace(folder / f"{PROOF}.olean")
-            return finished
+        for name, compile_ in honest.items():
 
-        async def compile_many(lean: FreshLean, folder: Path, module: str, *limits: Any) -> object:
-            finished = await many(lean, folder, module, *limits)
-            if module == PROOF and replace:
-                replace(folder / f"{PROOF}.olean")
-            return finished
+            async def compiled(lean: FreshLean, folder: Path, *more: Any, compile_: Any = compile_) -> object:
+                finished = await compile_(lean, folder, *more)
+                if more[0] == PROOF and replace:
+                    replace(folder / f"{PROOF}.olean")
+                return finished
 
-        monkeypatch.setattr(FreshLean, "compile", compile_one)
-        monkeypatch.setattr(FreshLean, "compile_many", compile_many)
+            monkeypatch.setattr(FreshLean, name, compiled)
 
     return forge
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def verifier() -> AsyncIterator[Verifier]:
-    verifier = Verifier(LeanToolchain.pocket(), at_once=2, seconds=20, memory_mb=1024)
-    yield verifier
-    await verifier.stop()
+    async with opened(at_once=2, seconds=20, memory_mb=1024) as verifier:
+        yield verifier
 
 
-QUICK = (
-    "another proof",
-    "the statement declared again",
-    "the check as an axiom",
-    "the check as a constructor",
-    "a pipe",
-)
+QUICK = ("another proof", "the statement declared again", "a pipe")
+QUICK += ("the check as an axiom", "the check as a constructor")
 
 
 async def test_a_proof_whose_compiled_file_is_forged_is_rejected(forging, verifier):

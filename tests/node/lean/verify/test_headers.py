@@ -17,12 +17,12 @@ from node.lean.check.verify import checks, headers, kernel
 from node.lean.check.verify.checks import PROOF, STATEMENT
 from node.lean.check.verify.headers import LOAD, SAVE, KeptHeaders
 from node.lean.check.verify.kernel import OPTIONS
-from node.lean.check.verify.verifier import Verifier
 from node.lean.process.fresh import FinishedProcess, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.conftest import Called
 from tests.node.lean.cheats import BY_LEAN
 from tests.node.lean.olean.forging import compile_text
+from tests.node.lean.verify.recorded import opened
 
 pytestmark = pytest.mark.lean
 
@@ -62,12 +62,11 @@ async def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LeanToolch
 
 async def kept(toolchain: LeanToolchain) -> Path:
     """The folder of the state, which a verifier has kept."""
-    verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
     begun: list[int] = []
-    await verifier.prepare(NEAR)
-    await verifier.single.keep_header(NEAR, lambda: begun.append(1))
-    await verifier.single.keep_header(NEAR, lambda: begun.append(1))
-    await verifier.stop()
+    async with opened(toolchain) as verifier:
+        await verifier.prepare(NEAR)
+        await verifier.single.keep_header(NEAR, lambda: begun.append(1))
+        await verifier.single.keep_header(NEAR, lambda: begun.append(1))
     assert begun == [1]
     found = await KeptHeaders(toolchain, OPTIONS).find(toolchain.header(""))
     assert found is not None
@@ -75,52 +74,44 @@ async def kept(toolchain: LeanToolchain) -> Path:
 
 
 async def test_a_proof_starts_from_the_kept_state_and_its_statement_never(library: LeanToolchain, runs: list[str]):
-    verifier = Verifier(library, at_once=1, seconds=60, memory_mb=2048)
-    assert (await verifier.verify(NEAR, HONEST)).accepted
-    assert sorted(runs) == ["proof", "statement"]
-    refused = await verifier.verify(NEAR, WRONG)
-    await verifier.stop()
+    async with opened(library) as verifier:
+        assert (await verifier.verify(NEAR, HONEST)).accepted
+        assert sorted(runs) == ["proof", "statement"]
+        refused = await verifier.verify(NEAR, WRONG)
     runs.clear()
     await kept(library)
     assert runs == ["statement", "save"]
     runs.clear()
     # Another process, later.
-    verifier = Verifier(library, at_once=1, seconds=60, memory_mb=2048)
-    await verifier.prepare(NEAR)
-    starts = verifier.single._judge._kernel.starts
-    reply = await verifier.verify(NEAR, HONEST)
-    assert (reply.accepted, reply.axioms, reply.rechecked) == (True, (), True)
-    assert runs == ["statement", "proof kept"]
-    assert starts == verifier.single._judge._kernel.starts == 1, "the kernel's process loads the library meanwhile"
-    # What is refused is compiled again behind a true import, and so is each cheat.
+    async with opened(library) as verifier:
+        await verifier.prepare(NEAR)
+        starts = verifier.single._judge._kernel.starts
+        reply = await verifier.verify(NEAR, HONEST)
+        assert (reply.accepted, reply.axioms, reply.rechecked) == (True, (), True)
+        assert runs == ["statement", "proof kept"]
+        assert starts == verifier.single._judge._kernel.starts == 1, "the kernel's process loads the library meanwhile"
+        # What is refused is compiled again behind a true import, and so is each cheat.
+        runs.clear()
+        again = await verifier.verify(NEAR, WRONG)
+        assert (again.accepted, again.reason) == (False, refused.reason)
+        assert runs == ["proof kept", "proof"]
+        for (theorem, cheat, reason), *_ in BY_LEAN.values():
+            assert reason in (await verifier.verify(theorem, cheat)).reason
+
+
+@pytest.mark.parametrize("damage", ["a module has changed", "the state is damaged"])
+async def test_a_state_that_does_not_fit_any_more_goes_and_costs_time_and_no_proof(
+    library: LeanToolchain, runs: list[str], tmp_path: Path, damage: str
+):
+    folder, is_damaged = await kept(library), damage == "the state is damaged"
+    if is_damaged:
+        os.truncate(folder / headers.STATE, 10_000)
+    else:
+        await compile_text("def near (n : Nat) : Nat := n + 2\n", tmp_path / "library", "Near")
     runs.clear()
-    again = await verifier.verify(NEAR, WRONG)
-    assert (again.accepted, again.reason) == (False, refused.reason)
-    assert runs == ["proof kept", "proof"]
-    for (theorem, cheat, reason), *_ in BY_LEAN.values():
-        assert reason in (await verifier.verify(theorem, cheat)).reason
-    await verifier.stop()
-
-
-async def test_a_state_is_not_used_when_a_module_has_changed(library: LeanToolchain, runs: list[str], tmp_path: Path):
-    folder = await kept(library)
-    await compile_text("def near (n : Nat) : Nat := n + 2\n", tmp_path / "library", "Near")
-    runs.clear()
-    verifier = Verifier(library, at_once=1, seconds=60, memory_mb=2048)
-    assert not (await verifier.verify(NEAR, HONEST)).accepted
-    await verifier.stop()
-    assert sorted(runs) == ["proof", "statement"]
-    assert not folder.exists()
-
-
-async def test_a_damaged_state_costs_time_and_no_proof(library: LeanToolchain, runs: list[str]):
-    folder = await kept(library)
-    os.truncate(folder / headers.STATE, 10_000)
-    runs.clear()
-    verifier = Verifier(library, at_once=1, seconds=60, memory_mb=2048)
-    assert (await verifier.verify(NEAR, HONEST)).accepted
-    await verifier.stop()
-    assert sorted(runs) == ["proof", "proof kept", "statement"]
+    async with opened(library) as verifier:
+        assert (await verifier.verify(NEAR, HONEST)).accepted is is_damaged
+    assert sorted(runs) == ["proof", *["proof kept"] * is_damaged, "statement"]
     assert not folder.exists()
 
 
@@ -152,12 +143,14 @@ async def test_only_the_last_used_states_stay(library: LeanToolchain, monkeypatc
     assert found is not None and [*found.folder.parent.iterdir()] == [found.folder]
 
 
+PROVE = "prove", "theorem t (n : Nat) : near n = n + 1", "--lean.imports", "Near", "--fixed", "--lean.modules"
+
+
 def test_the_second_prove_with_a_header_compiles_its_proof_without_an_import(
     library: LeanToolchain, runs: list[str], tmp_path: Path, called: Called
 ):
-    flags = ("--lean.modules", tmp_path / "library", "--lean.imports", "Near", "--fixed")
     for expected in (["proof", "save", "statement"], ["proof kept", "statement"]):
-        answer = called(main, "prove", "theorem t (n : Nat) : near n = n + 1", *flags)
+        answer = called(main, *PROVE, tmp_path / "library")
         assert answer.code == 0 and answer.out.startswith("theorem t"), answer
         assert sorted(runs) == expected
         assert ("saving Lean's state" in answer.err) == ("save" in expected)
@@ -171,8 +164,7 @@ def test_who_interrupts_the_saving_has_the_answer_and_its_exit_code(
         raise asyncio.CancelledError
 
     monkeypatch.setattr(KeptHeaders, "_saved", interrupted)
-    flags = ("--lean.modules", tmp_path / "library", "--lean.imports", "Near", "--fixed")
-    answer = called(main, "prove", "theorem t (n : Nat) : near n = n + 1", *flags)
+    answer = called(main, *PROVE, tmp_path / "library")
     assert (answer.code, answer.err.split("\n")[-2]) == (0, "not saved")
     assert answer.out.startswith("theorem t")
     assert [*(tmp_path / "cache" / "headers").iterdir()] == []

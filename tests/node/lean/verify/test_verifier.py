@@ -1,14 +1,15 @@
 """Verification of single proofs: fresh processes, the statement compiled separately, axioms, text rules."""
 
 import asyncio
+import re
 
 import pytest
 import pytest_asyncio
 
 from common.lean import Theorem
 from node.lean.check.verify.verifier import VerificationFailed, Verifier
-from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.cheats import AND, BY_TEXT, FALSE
+from tests.node.lean.verify.recorded import opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -20,8 +21,8 @@ HONEST = [
     (Theorem("em", "(p : Prop)", "p ∨ ¬p"), "exact Classical.em p", ("Classical.choice", "Quot.sound", "propext")),
     (Theorem("iff", "(p q : Prop) (h : p ↔ q)", "p = q"), "exact propext h", ("propext",)),
     (
-        Theorem("add_zero", "(n : Nat)", "0 + n = n"),
-        "induction n with\n| zero => rfl\n| succ n ih => exact congrArg _ ih",
+        Theorem("zero", "(n : Nat)", "0 + n = n"),
+        "induction n with\n| zero => rfl\n| succ n h => exact congrArg _ h",
         (),
     ),
     (Theorem("inst", "{α : Type} [Inhabited α] (P : α → Prop) (h : ∀ x, P x)", "∃ x, P x"), "exact ⟨default, h _⟩", ()),
@@ -43,9 +44,8 @@ BAD_STATEMENTS = [
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def verifier():
-    verifier = Verifier(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=2048)
-    yield verifier
-    await verifier.stop()
+    async with opened(at_once=2) as verifier:
+        yield verifier
 
 
 @pytest.mark.lean
@@ -65,6 +65,13 @@ async def test_what_only_pretends_to_be_a_proof_never_reaches_lean(verifier):
             assert reply.elapsed == 0 and reply.lean_version == ""
 
 
+async def refused(verifier: Verifier, theorem: Theorem, script: str, says: str) -> None:
+    """There is no verdict, because of the statement."""
+    with pytest.raises(VerificationFailed, match=re.escape(says)) as failure:
+        await verifier.verify(theorem, script)
+    assert failure.value.kind == "bad-statement"
+
+
 async def test_a_header_cannot_switch_checks_off_or_run_code(verifier):
     for header, says in [
         ("set_option debug.skipKernelTC true", "would switch a check off"),
@@ -73,36 +80,30 @@ async def test_a_header_cannot_switch_checks_off_or_run_code(verifier):
         ("macro_rules | `(tactic| rfl) => `(tactic| decide)", "runs code"),
         ("set_option «debug».skipKernelTC true", "would switch a check off"),
     ]:
-        with pytest.raises(VerificationFailed) as failure:
-            await verifier.verify(Theorem("t", "", "1 = 2", header=header), "decide +kernel")
-        assert failure.value.kind == "bad-statement" and says in str(failure.value)
+        await refused(verifier, Theorem("t", "", "1 = 2", header=header), "decide +kernel", says)
 
 
 @pytest.mark.lean
 async def test_a_statement_that_lean_refuses_has_no_verdict(verifier):
     for theorem, says in BAD_STATEMENTS:
-        with pytest.raises(VerificationFailed) as failure:
-            await verifier.verify(theorem, "trivial")
-        assert failure.value.kind == "bad-statement" and says in str(failure.value), theorem
+        await refused(verifier, theorem, "trivial", says)
 
 
 @pytest.mark.lean
 async def test_the_scratch_folder_holds_statements_only_and_goes_in_the_end():
-    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=2048)
-    folder = verifier.folder
-    assert folder.stat().st_mode & 0o077 == 0
-    for script in ("exact fun h => ⟨h.2, h.1⟩", "skip"):
-        await verifier.verify(AND, script)
-    # Statement.lean and Statement.olean, and the empty folder of the child that reads compiled files
-    assert sorted(len(list(kept.iterdir())) for kept in folder.iterdir()) == [0, 2]
-    await verifier.stop()
+    async with opened() as verifier:
+        folder = verifier.folder
+        assert folder.stat().st_mode & 0o077 == 0
+        for script in ("exact fun h => ⟨h.2, h.1⟩", "skip"):
+            await verifier.verify(AND, script)
+        # Statement.lean and Statement.olean, and the empty folder of the child that reads compiled files
+        assert sorted(len(list(kept.iterdir())) for kept in folder.iterdir()) == [0, 2]
     assert not folder.exists()
 
 
 @pytest.mark.lean
 async def test_a_proof_that_eats_memory_is_rejected():
-    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=200)
     eats = "have h : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide +kernel"
-    reply = await verifier.verify(AND, eats)
-    await verifier.stop()
+    async with opened(memory_mb=200) as verifier:
+        reply = await verifier.verify(AND, eats)
     assert not reply.accepted and "more than 200 MB of memory" in reply.reason
