@@ -530,11 +530,13 @@ class Attack:
     """Part of the problem of a file of the attack."""
 
 
+def alone(forge: Forge) -> Attack:
+    return Attack([File("Main", FINE + BAD, forge)], [File("Main", FINE)])
+
+
 WHOLE: dict[str, Attack] = {
-    "names as commands": Attack([File("Main", FINE + BAD, changed(name_as_commands))], [File("Main", FINE)]),
-    "an import as commands": Attack(
-        [File("Main", FINE + BAD, changed(importing("Init\n#print axioms True\n--")))], [File("Main", FINE)]
-    ),
+    "names as commands": alone(changed(name_as_commands)),
+    "an import as commands": alone(changed(importing("Init\n#print axioms True\n--"))),
     "a third safety": Attack(
         [File("A", TRICK, changed(third_safety)), File("B", "import A\ntheorem bad : 1 = 2 := trick\n")],
         [File("A", TRICK), File("B", "import A\ntheorem fine : 1 = 1 := trick\n")],
@@ -544,12 +546,12 @@ WHOLE: dict[str, Attack] = {
         [File("A", RECURSOR_TEXT), File("B", "import A\ntheorem again : number Two.a = 1 := rfl\n")],
         frozenset({"fine", "again"}),
     ),
-    "a library next to the file": Attack([File("Main", FINE + BAD, library_next_to_it)], [File("Main", FINE)]),
+    "a library next to the file": alone(library_next_to_it),
     "an import that the text does not have": Attack(
         [File("Cheat", "axiom cheat : 1 = 2\n"), File("Main", FINE + BAD, BY_ITS_AXIOM)],
         [File("Cheat", "theorem cheat : 1 = 1 := rfl\n"), File("Main", f"import Cheat\n{FINE}")],
     ),
-    "a file that imports itself": Attack([File("Main", FINE + BAD, changed(importing("Main")))], [File("Main", FINE)]),
+    "a file that imports itself": alone(changed(importing("Main"))),
     "two files that import each other": Attack(
         [File("A", FINE + BAD, changed(importing("B"))), File("B", USES_FINE)],
         [File("A", FINE), File("B", USES_FINE)],

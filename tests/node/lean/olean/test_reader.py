@@ -197,8 +197,8 @@ WRONG: dict[str, tuple[str, list[Change]]] = {
         "",
         [
             *(
-                lambda forged: setattr(first(forged, 0), "size", 255),
-                lambda forged: setattr(first(forged, 0), "other", 200),
+                lambda forged, field=field: setattr(first(forged, 0), *field)
+                for field in (("size", 255), ("other", 200))
             ),
             *(header(0, 245 << 56 | 1 << 48 | 16 << 32), header(STRING, 254 << 56 | 1 << 32)),
         ],
