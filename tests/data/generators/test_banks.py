@@ -2,14 +2,17 @@
 
 import asyncio
 import itertools
+import json
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cache
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from common.lean import Theorem
+from data.generators import textbook
 from data.generators.build import manifest_of as manifest_built
 from data.generators.families.accumulators import KINDS
 from data.generators.families.combinators import BASES, LAWS, applied, normal
@@ -20,7 +23,13 @@ from data.generators.lean_check import load_truth, refused, replay
 from data.generators.normal_form import normal_form, skeleton
 from data.generators.profiles import ACCUMULATORS, COMBINATORS, POCKET, PUZZLES, WITNESS, WORDS, Profile
 from node.bank import bank
+from node.bank.bank import BankError
+from node.bank.benchmarks import load_benchmark
+from node.command import cli
+from node.lean.text.statement import parse_statement
 from node.learner.choosing import banks
+from scripts.bench.prove import LISTS
+from tests.commands import Called
 
 pytestmark = pytest.mark.generators
 
@@ -140,7 +149,7 @@ def test_lean_accepts_every_proof(profile: Profile) -> None:
     assert refused(proofs(profile.name)) == []
 
 
-async def replayed(count: int | None, workers: int) -> list[str]:
+async def replayed(count: int | None) -> list[str]:
     """The problems of replaying recorded transitions of the bank, of so many theorems or of all."""
     goals = {goal.name: goal for goal, _ in proofs("pocket")}
     groups = defaultdict(list)
@@ -148,7 +157,7 @@ async def replayed(count: int | None, workers: int) -> list[str]:
         groups[row.theorem].append(row)
     names = sorted(groups) if count is None else random.Random(2).sample(sorted(groups), count)
     gate = asyncio.Semaphore(16)
-    async with local_requests(workers=workers) as requests:
+    async with local_requests(workers=1 if count else 2) as requests:
 
         async def one(name: str) -> str:
             async with gate:
@@ -157,15 +166,10 @@ async def replayed(count: int | None, workers: int) -> list[str]:
         return [problem for problem in await asyncio.gather(*map(one, names)) if problem]
 
 
-@pytest.mark.lean
-async def test_the_lean_proxy_shows_the_recorded_states_of_a_sample() -> None:
-    assert await replayed(6, workers=1) == []
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(3600)
-async def test_the_lean_proxy_shows_every_recorded_state() -> None:
-    assert await replayed(None, workers=2) == []
+@pytest.mark.parametrize("count", [pytest.param(6, marks=pytest.mark.lean), pytest.param(None, marks=pytest.mark.slow)])
+async def test_the_lean_proxy_shows_the_recorded_states(count: int | None) -> None:
+    assert await replayed(count) == []
 
 
 @pytest.mark.slow
@@ -174,3 +178,43 @@ def test_the_test_split_does_not_fall_to_single_tactics() -> None:
     shares = floors(rows_of("pocket")["test"])
     assert shares.pop("any") <= MOST_BY_ANY
     assert max(shares.values()) <= MOST_BY_ONE
+
+
+TEXTBOOK = bank.BUNDLED[textbook.NAME]
+
+
+def test_the_committed_textbook_has_the_statements_of_the_files(tmp_path: Path) -> None:
+    assert textbook.write(tmp_path / "anew") == 200
+    for name in ("test.jsonl.gz", "bank.json"):
+        assert (tmp_path / "anew" / name).read_bytes() == (TEXTBOOK / name).read_bytes()
+
+
+def test_no_statement_of_the_textbook_is_there_twice_or_elsewhere() -> None:
+    """Neither in a split of pocket nor in the lists of `bench textbook`, up to names and the order of hypotheses."""
+    others = [each.theorem for split in bank.SPLITS for each in bank.load_statements(split)]
+    for file in ("first.txt", "second.txt"):
+        lines = (LISTS / file).read_text(encoding="utf-8").splitlines()
+        others += [parse_statement(line) for line in lines if line.startswith("theorem ")]
+    known = {textbook.form(theorem): theorem.name for theorem in others}
+    own = [textbook.form(each.theorem) for each in bank.load_statements("test", TEXTBOOK)]
+    assert [known[form] for form in own if form in known] == []
+    assert len(own) == len(set(own))
+
+
+def test_the_textbook_is_a_benchmark_with_one_split() -> None:
+    found = load_benchmark("textbook")
+    assert (found.name, found.split, found.licence, len(found.statements)) == ("textbook", "test", "MIT", 200)
+    assert load_benchmark("textbook:test").digest == found.digest
+    with pytest.raises(BankError, match=r"no statement in the split `valid` .*200 in `test`"):
+        load_benchmark("textbook:valid")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("file", "number"),
+    [pytest.param("options.lean", 16, marks=pytest.mark.lean), pytest.param("", 200, marks=pytest.mark.slow)],
+)
+def test_every_statement_of_the_textbook_is_proved(called: Called, file: str, number: int) -> None:
+    done = called(cli.main, "verify", "--json", textbook.PROOFS / file)
+    assert done.code == 0, done.err
+    assert Counter(each["verdict"] for each in json.loads(done.out)["theorems"]) == {"accepted": number}

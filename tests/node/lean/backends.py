@@ -26,9 +26,8 @@ REPL = f"{shlex.quote(sys.executable)} -m node.command.cli repl --no-sandbox"
 
 @asynccontextmanager
 async def worker(workers: int = 1, queue: int = 100, memory_mb: int = 1024) -> AsyncIterator[Pool]:
-    async with started(
-        Pool(LeanToolchain.pocket(), WorkerOptions(memory_mb=memory_mb), workers=workers, queue=queue)
-    ) as pool:
+    options = WorkerOptions(memory_mb=memory_mb)
+    async with started(Pool(LeanToolchain.pocket(), options, workers=workers, queue=queue)) as pool:
         yield pool
 
 

@@ -1,4 +1,4 @@
-"""The lean-proxy as a process of its own, over a real broker."""
+"""The lean-proxy as a process of its own, over a real broker; and its sections of a configuration file."""
 
 import asyncio
 
@@ -7,10 +7,13 @@ import psutil
 import pytest
 
 from common.bus import RemoteFailure, Signer, Unanswered
+from common.config import ConfigError, dump, load, load_lean
 from common.lean import OutcomeKind, ProofTree, Step, Theorem
 from common.protocol import subjects
 from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
+from common.settings import LeanSettings
 from node.lean.text.script import proof_script
+from node.lean_proxy.settings import LeanProxySettings
 from tests.conftest import lean_proxy_process
 from tests.waiting import eventually, until
 
@@ -74,9 +77,7 @@ async def busy(pid: int, seconds: float) -> None:
         return {child.pid: sum(child.cpu_times()[:2]) for child in psutil.Process(pid).children(recursive=True)}
 
     before = used()
-    await eventually(
-        lambda: any(cpu >= before.get(child, 0) + seconds for child, cpu in used().items()), timeout=60, what="work"
-    )
+    await eventually(lambda: any(cpu >= before.get(child, 0) + seconds for child, cpu in used().items()), what="work")
 
 
 @pytest.mark.slow
@@ -98,10 +99,8 @@ async def test_a_verifier_that_nobody_counts_says_so_and_how_to_mend_it(bus, war
         await until(unhealthy, what="a node that says that something is wrong")
         (node,) = await bus.nodes()
         own = node.facts.verifier
-        async with (
-            aiohttp.ClientSession() as http,
-            http.get(f"{node.metrics_url.removesuffix('/metrics')}/healthz") as page,
-        ):
+        health = f"{node.metrics_url.removesuffix('/metrics')}/healthz"
+        async with aiohttp.ClientSession() as http, http.get(health) as page:
             assert f"add '{own}' to [bus] verifiers of the run's other machines" in await page.text()
 
 
@@ -109,9 +108,8 @@ async def test_all_that_is_done_is_counted_in_heartbeats_and_metrics_and_a_drain
     bus, own_lean_proxy
 ):
     beats: list[Heartbeat] = []
-    subscription = await bus.subscribe(
-        "telemetry.lean-proxy.*.heartbeat", Heartbeat, lambda subject, beat: beats.append(beat)
-    )
+    heartbeats = "telemetry.lean-proxy.*.heartbeat"
+    subscription = await bus.subscribe(heartbeats, Heartbeat, lambda subject, beat: beats.append(beat))
     # 1. Each kind of outcome, and what the cache knows.
     tactics = ["intro h", "exact fun h => ⟨h.2, h.1⟩", "rfl", "rfl", "sorry", "exact?", "admit"]
     await run(bus, AND, (), tactics, timeout=5)
@@ -151,3 +149,31 @@ async def test_all_that_is_done_is_counted_in_heartbeats_and_metrics_and_a_drain
     own_lean_proxy.terminate()
     assert [outcome.kind for outcome in (await draining).outcomes] == [OutcomeKind.ERROR, OutcomeKind.TIMEOUT]
     assert await own_lean_proxy.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('imports = ["import A"]', "is not a module name"),
+        ('opens = ["open Nat"]', "name a namespace"),
+        ('options = ["maxRecDepth"]', "write NAME=VALUE"),
+        ('projct = "x"', "did you mean `project`?"),
+        ("header_seconds = -1", "must be more than 0"),
+    ],
+)
+def test_what_is_wrong_in_the_section_is_told_by_its_name(tmp_path, line, says):
+    file = tmp_path / "mesh.toml"
+    file.write_text(f"[lean]\n{line}\n")
+    with pytest.raises(ConfigError, match=r"mesh\.toml: \[lean\]") as caught:
+        load(LeanProxySettings, file, "lean_proxy")
+    assert says in str(caught.value)
+
+
+def test_one_section_serves_all_that_run_lean(tmp_path):
+    file = tmp_path / "mesh.toml"
+    file.write_text('[lean]\nproject = "p"\nimports = ["A"]\n[lean_proxy]\nworkers = 3\n')
+    settings = load(LeanProxySettings, file, "lean_proxy")
+    assert settings.lean == load_lean(file) == LeanSettings(project="p", imports=["A"]) and settings.workers == 3
+    again = tmp_path / "again.toml"
+    again.write_text(dump({"lean_proxy": settings}))
+    assert "[lean]" in again.read_text() and load(LeanProxySettings, again, "lean_proxy") == settings

@@ -77,9 +77,8 @@ def here_of(lean: OpenedLean) -> Here:
 
 def environment_of(lean: OpenedLean, theorem: Theorem) -> LeanEnvironment:
     """The theorem in this Lean."""
-    return LeanEnvironment(
-        here_of(lean), theorem, tactic_timeout=lean.settings.resolved_tactic_seconds(), patience=600.0
-    )
+    seconds = lean.settings.resolved_tactic_seconds()
+    return LeanEnvironment(here_of(lean), theorem, tactic_timeout=seconds, patience=600.0)
 
 
 async def verified(lean: OpenedLean, theorem: Theorem, proof: ProofTree | str) -> LeanVerifyReply:

@@ -139,9 +139,8 @@ async def test_no_cheat_is_accepted_and_every_honest_twin_is(families: Sequence[
             taken = sorted(names, key=lambda name: (name not in ALWAYS, zlib.crc32(name.encode())))[:number]
             for whole in references:
                 reference = replace(whole, submissions=[each for each in whole.submissions if each.name in taken])
-                for submission, accepted, reason in (
-                    await outcomes(reference, verifier) if reference.submissions else ()
-                ):
+                found = await outcomes(reference, verifier) if reference.submissions else ()
+                for submission, accepted, reason in found:
                     if accepted is not (submission.kind == "honest"):
                         what = f"{submission.kind} {submission.name} of {family}"
                         wrong.append(f"{what} is {'accepted' if accepted else f'not accepted: {reason}'}")
@@ -172,9 +171,8 @@ async def test_modules_of_a_library_are_neither_mixed_up_nor_replaced(tmp_path):
     async with own_verifying(replace(pocket, environment=pocket.with_modules([tmp_path]))) as verifying:
         # 1. A name that two of them declare is not the same.
         of_b, of_a = "import B\ntheorem t : limit = 5 := rfl\n", "import A\ntheorem t : limit = 6 := rfl\n"
-        other, honest = await compared(
-            verifying, "import A\ntheorem t : limit = 6 := sorry\n", {"Main": of_b}, {"Main": of_a}
-        )
+        reference = "import A\ntheorem t : limit = 6 := sorry\n"
+        other, honest = await compared(verifying, reference, {"Main": of_b}, {"Main": of_a})
         assert "cannot be loaded together" in other and not honest
         # 2. A planted module is not judged by the file of its name.
         main = "import Planted\ntheorem t : 1 = 2 := magic\n"

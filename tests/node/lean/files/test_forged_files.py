@@ -138,14 +138,8 @@ STEPS: list[tuple[list[str], str]] = [
 async def test_what_was_accepted_before_takes_no_name_that_is_there(tmp_path: Path) -> None:
     steps = [step for each, _ in STEPS for step in (*each, "e")]  # `e`: a new environment
     wanted = "y".join([*(each for _, each in STEPS), ""])
-    sections = {
-        "names": _NAMES,
-        "levels": ["s 0"],
-        "expressions": _TERMS,
-        "imports": ["1"],
-        "steps": steps,
-        "queries": [],
-    }
+    sections: dict[str, list[str]] = {"names": _NAMES, "levels": ["s 0"], "expressions": _TERMS, "imports": ["1"]}
+    sections |= {"steps": steps, "queries": []}
     lines = [line for title, entries in sections.items() for line in (f"{title} {len(entries)}", *entries)]
     (tmp_path / "declarations").write_text("\n".join(["proofmesh-declarations 1", *lines, "end\n"]))
     kernel = KernelProcess(LeanToolchain.pocket(), Limits(), tmp_path)

@@ -50,9 +50,8 @@ public theorem uses (n : Nat) : ∃ k, k = n + 3 := ⟨mine n, mine_eq n⟩
 async def test_ordinary_modules_and_files_that_import_them_are_accepted(verifying: Verifying) -> None:
     # Without `import all`, a module does not see private names or hidden bodies; other files see both.
     imports = "module\npublic import A\npublic theorem b : next 1 = 2 := rfl\ntheorem c : 1 < hidden 1 := hidden_lt 1\n"
-    all_of_it = (
-        "module\nimport all A\ntheorem d (n : Nat) : mine n = n + 3 := mine_eq n\ntheorem e : hidden 1 = 3 := rfl\n"
-    )
+    private = "theorem d (n : Nat) : mine n = n + 3 := mine_eq n\n"
+    all_of_it = f"module\nimport all A\n{private}theorem e : hidden 1 = 3 := rfl\n"
     plain = "import A\nimport B\ntheorem f : hidden 1 = 3 := rfl\ntheorem g : next 1 = 2 := b\n"
     unseen = "module\nimport A\ntheorem h : hidden 1 = 3 := rfl\ntheorem i (n : Nat) : mine n = n + 3 := mine_eq n\n"
     found = reasons(await verifying.together(ORDINARY, imports, all_of_it, plain, unseen))
@@ -148,9 +147,7 @@ SUBMISSIONS = {
 }
 
 
-async def test_a_submission_is_compared_with_its_reference_also_where_a_module_hides_a_body(
-    verifying: Verifying,
-) -> None:
+async def test_a_submission_is_compared_with_its_reference_where_a_module_hides_a_body(verifying: Verifying) -> None:
     found = await verifying.compared([modules([text]) for text, _ in SUBMISSIONS.values()], modules([REFERENCE]))
     for (name, (_, honest)), reasons_ in zip(SUBMISSIONS.items(), found, strict=True):
         assert len(reasons_) == 1 and (reasons_ == [""]) is honest, (name, reasons_)
@@ -280,9 +277,8 @@ theorem hidden_one : hidden 1 = 3 := by
   rfl
 @[expose] def next (n : Nat) : Nat := n + 1
 """
-USING = (
-    "import Built\ntheorem a : next 1 = 2 := rfl\ntheorem b : hidden 1 = 3 := hidden_one\ntheorem bad : 1 = 2 := lie\n"
-)
+USING = "import Built\ntheorem a : next 1 = 2 := rfl\n"
+USING += "theorem b : hidden 1 = 3 := hidden_one\ntheorem bad : 1 = 2 := lie\n"
 
 
 @pytest.fixture(scope="module")
@@ -330,7 +326,6 @@ async def test_a_built_module_without_one_of_its_parts_is_told(suffix: str, buil
 
 
 async def test_a_module_that_imports_a_file_that_is_none_says_what_to_do(verifying: Verifying) -> None:
-    (_, importing) = await verifying.together(
-        "theorem a : 1 = 1 := rfl\n", "module\nimport A\ntheorem b : 1 = 1 := a\n"
-    )
+    texts = "theorem a : 1 = 1 := rfl\n", "module\nimport A\ntheorem b : 1 = 1 := a\n"
+    (_, importing) = await verifying.together(*texts)
     assert "non-`module`" in importing.problem and "remove `module`" in importing.problem

@@ -48,9 +48,7 @@ def test_every_ordinary_file_is_traced_whole(called: Called, tmp_path: Path) -> 
     assert "(0 that Lean does not accept)" in answer.out
 
 
-async def test_verdicts_name_the_definitions_and_all_syntax_that_a_statement_needs_and_the_axioms_it_rests_on(
-    verifying: Verifying,
-) -> None:
+async def test_verdicts_name_definitions_and_syntax_that_a_statement_needs_and_its_axioms(verifying: Verifying) -> None:
     (report,) = await verifying.of_each(
         "def double (n : Nat) : Nat := n + n\n"
         "def unused (n : Nat) : Nat := n theorem before : 1 = 1 := rfl\n"
@@ -65,12 +63,8 @@ async def test_verdicts_name_the_definitions_and_all_syntax_that_a_statement_nee
     notation = 'notation "twice" n => double n (notation, line 3)'
     found = verdicts([report])
     assert {name: [str(item) for item in each.depends] for name, each in found.items()} == {
-        "before": [],
-        "plain": [],  # it means the same without the rest of the file
-        "used": ["double (def, line 1)", notation],
-        "of_pair": ["Pair (structure, line 4)", notation],
-        "in_proof_alone": [],
-        "two": [],
+        **{"used": ["double (def, line 1)", notation], "of_pair": ["Pair (structure, line 4)", notation]},
+        **{name: [] for name in ("before", "plain", "in_proof_alone", "two")},  # they mean the same without the rest
     }
     rejected = {name: each.reason for name, each in found.items() if each.reason}
     assert rejected == {"two": "it uses other axioms than Lean's own: odd"}

@@ -341,15 +341,12 @@ def cyclic_list(forged: Forged, make: Maker) -> None:
     common(forged.info("fine")).fields[1] = cell
 
 
+EMPTY = new("inductive", "T", "Type", [])
 UNKNOWN = new("axiom", "unknown", ONE_IS_TWO)
 CHANGES: dict[str, Change] = {
     **{f"an axiom with the name {shown!r:.40}": axiom(*shown) for shown in AXIOM_NAMES},
-    "an axiom with the name of a recursor, before its type": both(
-        axiom("T", "rec"), added(None, new("inductive", "T", "Type", []))
-    ),
-    "an axiom with the name of a recursor, behind its type": both(
-        added(None, new("inductive", "T", "Type", [])), axiom("T", "rec")
-    ),
+    "an axiom with the name of a recursor, before its type": both(axiom("T", "rec"), added(None, EMPTY)),
+    "an axiom with the name of a recursor, behind its type": both(added(None, EMPTY), axiom("T", "rec")),
     "a recursor of another type": added(
         "T.rec", new("inductive", "T", "Prop", []), new("recursor", "T.rec", ONE_IS_TWO, "T")
     ),

@@ -40,12 +40,9 @@ async def compile_text(text: str, folder: Path, name: str = "Main") -> Path:
     source.write_text(text)
     olean = folder / f"{name}.olean"
     toolchain = LeanToolchain.pocket()
-    finished = await run_fresh(
-        [*toolchain.command, f"--root={folder}", "-o", str(olean), str(source)],
-        environment=toolchain.with_modules([folder]),
-        folder=folder,
-        limits=Limits(),
-    )
+    command = [*toolchain.command, f"--root={folder}", "-o", str(olean), str(source)]
+    environment = toolchain.with_modules([folder])
+    finished = await run_fresh(command, environment=environment, folder=folder, limits=Limits())
     assert finished.code == 0, finished.output
     return olean
 

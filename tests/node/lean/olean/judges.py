@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from node.lean.check.files.clean import cleaned, touches_statements
 from node.lean.check.files.compiling import Compiled, Compiler
@@ -102,10 +102,8 @@ class ForgingCompiler(CompilingOnce):
     forges: dict[str, Forge]
     """By module."""
 
-    async def compile(
-        self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool, named_as: str = ""
-    ) -> Compiled:
-        compiled = await super().compile(module, text, folder, path, salvage=salvage, named_as=named_as)
+    async def compile(self, module: str, *arguments: Any, **options: Any) -> Compiled:
+        compiled = await super().compile(module, *arguments, **options)
         if forge := self.forges.get(module):
             assert compiled.olean is not None, compiled.messages
             compiled.olean.write_bytes(forge(compiled.olean.read_bytes(), compiled.olean))
@@ -185,9 +183,8 @@ async def in_batch(text: str, forgeries: Sequence[Forge]) -> tuple[list[bytes], 
             for name, each in (("once", text), ("clean", cleaned(text)))
         ]
         assert compiled.olean is not None and clean.olean is not None
-        commands, clean_commands = (
-            [command for command in each.commands if command not in each.failed] for each in (compiled, clean)
-        )
+        both = compiled, clean
+        commands, clean_commands = ([one for one in each.commands if one not in each.failed] for each in both)
         stated = ReadRequest("clean", "Main", str(clean.olean), cleaned(text), "", clean_commands, [])
         others = parts_of(compiled.olean)
         honest = last_part(compiled.olean) if is_module(text) else compiled.olean.read_bytes()
@@ -209,16 +206,12 @@ async def in_batch(text: str, forgeries: Sequence[Forge]) -> tuple[list[bytes], 
         python, *options, program = toolchain.kernel
         paths = [str(folder / f"{index}") for index, answer in enumerate(answers) if answer is None]
         with contextlib.suppress(OutOfLimits):
-            await run_fresh(
-                [python, *options, "-c", _MANY, program, *paths],
-                environment=toolchain.environment,
-                folder=folder,
-                limits=Limits(seconds=60),
-                output_bytes=1 << 26,
-            )
-        return contents, [
-            answer or _judged(judges[index], folder / f"{index}.answer", stated) for index, answer in enumerate(answers)
-        ]
+            command = [python, *options, "-c", _MANY, program, *paths]
+            limits, output_bytes = Limits(seconds=60), 1 << 26
+            environment = toolchain.environment
+            await run_fresh(command, environment=environment, folder=folder, limits=limits, output_bytes=output_bytes)
+        whole = zip(answers, judges, (folder / f"{index}.answer" for index in range(len(judges))), strict=True)
+        return contents, [answer or _judged(judge, file, stated) for answer, judge, file in whole]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

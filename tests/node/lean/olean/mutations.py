@@ -80,9 +80,8 @@ WRITTEN = TRUE | FALSE | {"Two", "Even", "Both", "Two.rec", "Even.rec", "two", "
 def faults(answer: Answer) -> list[str]:
     """What is wrong with an answer about a changed file; empty if nothing is."""
     found = ["the file as a whole is accepted, though it has theorems without proofs"] if answer.whole else []
-    return found + [
-        f"{name} is accepted" for name in answer.accepted if name.replace("«", "").replace("»", "") not in TRUE
-    ]
+    wrong = [name for name in answer.accepted if name.replace("«", "").replace("»", "") not in TRUE]
+    return found + [f"{name} is accepted" for name in wrong]
 
 
 def _shown(name: Parts) -> str:
@@ -122,12 +121,8 @@ class _Editor:
         return self.rng.choice(written if written and self.rng.random() < _WRITTEN else found)
 
     def expression(self, *tags: int) -> Object:
-        return self.rng.choice(
-            [each for sort, each in self.terms if sort == "expression" and (each.tag in tags or not tags)]
-        )
-
-    def any(self, sort: str) -> Object:
-        return self.rng.choice([each for of, each in self.terms if of == sort])
+        found = [each for sort, each in self.terms if sort == "expression"]
+        return self.rng.choice([each for each in found if each.tag in tags or not tags])
 
     def named(self, info: Object) -> str:
         return _shown(parts(common(info).fields[0]))
@@ -151,15 +146,11 @@ def whole_kind(edit: _Editor) -> str:
     name, levels, type_ = common(info).fields
     value = details(info).fields[1] if info.tag != AXIOM else common(info).fields[2]
     assert isinstance(type_, Object) and isinstance(value, Object)
-    made = edit.rng.choice(
-        [
-            edit.make.axiom(name, type_, levels=levels),
-            edit.make.theorem(name, type_, value, levels=levels),
-            edit.make.opaque(name, type_, value, levels=levels),
-            edit.make.definition(name, type_, value, levels=levels, safety=edit.rng.randrange(4)),
-            edit.make.quotient(name, type_, edit.rng.randrange(4), levels=levels),
-        ]
-    )
+    make, safety, kind = edit.make, edit.rng.randrange(4), edit.rng.randrange(4)
+    kinds = [make.axiom(name, type_, levels=levels), make.theorem(name, type_, value, levels=levels)]
+    kinds.append(make.opaque(name, type_, value, levels=levels))
+    kinds.append(make.definition(name, type_, value, levels=levels, safety=safety))
+    made = edit.rng.choice([*kinds, make.quotient(name, type_, kind, levels=levels)])
     info.tag, info.fields = made.tag, made.fields
     return f"{edit.named(info)} is made anew as kind {made.tag}"
 
@@ -257,17 +248,15 @@ def link(edit: _Editor) -> str:
     return f"field {index} of an object with tag {holder.tag} leads elsewhere"
 
 
+def shape(each: Object) -> tuple[int, int, int]:
+    return each.tag, len(each.fields), len(each.data) if each.tag != writer.STRING else 0
+
+
 def swapped_objects(edit: _Editor) -> str:
     """Two objects of the same shape exchange what is in them."""
     found = list(writer.reachable([edit.forged.root]))
     one = edit.rng.choice(found)
-    shape = (one.tag, len(one.fields), len(one.data) if one.tag != writer.STRING else 0)
-    alike = [
-        each
-        for each in found
-        if (each.tag, len(each.fields), len(each.data) if each.tag != writer.STRING else 0) == shape
-    ]
-    other = edit.rng.choice(alike)
+    other = edit.rng.choice([each for each in found if shape(each) == shape(one)])
     one.fields, other.fields = other.fields, one.fields
     one.data, other.data = other.data, one.data
     return f"two objects with tag {one.tag} are exchanged"

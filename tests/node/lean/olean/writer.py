@@ -84,9 +84,7 @@ def _linked(word: int, known: dict[int, Object]) -> Value:
     return known[word] if word in known else Raw(word)
 
 
-def _decoded(
-    content: bytes, words: memoryview, at: int, last: int, known: dict[int, Object], base: int
-) -> tuple[Object, int]:
+def _decoded(content: bytes, words: memoryview, at: int, last: int, known: dict[int, Object]) -> tuple[Object, int]:
     """The object at a position, in words, and the position behind it."""
     # 1. A constructor: its header says all.
     header = words[at]
@@ -521,17 +519,13 @@ class Maker:
     def quotient(self, name: Named, type_: Term, kind: int, *, levels: Value = 0) -> Object:
         return self._constant(QUOTIENT, name, levels, type_, flags=_flags(kind))
 
-    def inductive(
-        self, name: Named, type_: Term, constructors: Sequence[Named], **more: tuple[int, int, int]
-    ) -> Object:
+    def inductive(self, name: Named, type_: Term, constructors: Sequence[Named], **more: Sequence[int]) -> Object:
         """`numbers`: of parameters, indices, nested types; `flags`: isRec, isUnsafe, isReflexive."""
         parameters, indices, nested = more.get("numbers", (0, 0, 0))
         fields = parameters, indices, self._names(name), self._names(*constructors), nested
         return self._constant(INDUCTIVE, name, 0, type_, *fields, flags=_flags(*more.get("flags", (0, 0, 0))))
 
-    def constructor(
-        self, name: Named, type_: Term, inductive: Named, numbers: tuple[int, int, int] = (0, 0, 0)
-    ) -> Object:
+    def constructor(self, name: Named, type_: Term, inductive: Named, numbers: Sequence[int] = (0, 0, 0)) -> Object:
         """`numbers`: which constructor it is, of parameters, of fields."""
         return self._constant(CONSTRUCTOR, name, 0, type_, self.named(inductive), *numbers, flags=_flags(0))
 
@@ -582,7 +576,7 @@ class Forged:
             at, last = HEADER_BYTES // 8 + root_first, len(words) - (not root_first)
             while at < last:
                 pointer = base + 8 * at
-                made, at = _decoded(each, words, at, last, known, base)
+                made, at = _decoded(each, words, at, last, known)
                 known[pointer] = made
             root = _linked(words[HEADER_BYTES // 8 if root_first else -1], known)
         return cls(root, content[:HEADER_BYTES], list(known.values()))
@@ -642,9 +636,7 @@ class Forged:
 
     def remove(self, name: str) -> None:
         """One constant less."""
-        at = next(
-            k for k, each in enumerate(self.constants()) if parts(common(each).fields[0]) == tuple(name.split("."))
-        )
+        at = [*self.infos()].index(tuple(name.split(".")))
         del self.items(CONSTANTS)[at], self.items(NAMES)[at]
 
     def terms(self) -> Iterator[tuple[str, Object]]:
@@ -652,9 +644,8 @@ class Forged:
         those that it contains. What is not of its sort is left out."""
         roots: list[tuple[str, Value]] = [("name", each) for index in (NAMES, EXTRA) for each in self.items(index)]
         for index in (IMPORTS, ENTRIES):
-            roots += [
-                ("name", each.fields[0]) for each in self.items(index) if isinstance(each, Object) and each.fields
-            ]
+            named = (each for each in self.items(index) if isinstance(each, Object) and each.fields)
+            roots += [("name", each.fields[0]) for each in named]
         for each in self.items(CONSTANTS):
             if isinstance(each, Object):
                 roots += _sorts_of_constant(each)

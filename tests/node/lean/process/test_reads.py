@@ -78,10 +78,8 @@ async def confined(request: pytest.FixtureRequest) -> LeanToolchain:
 async def compiled(lean: LeanToolchain, text: str, folder: Path) -> str:
     """What Lean prints about a text in a folder that it may read."""
     (folder / "Main.lean").write_text(text)
-    command = [*lean.command, str(folder / "Main.lean")]
-    finished = await run_fresh(
-        command, environment=lean.environment, folder=folder, limits=Limits(), keeper=lean.keeper((), [folder])
-    )
+    command, keeper = [*lean.command, str(folder / "Main.lean")], lean.keeper((), [folder])
+    finished = await run_fresh(command, environment=lean.environment, folder=folder, limits=Limits(), keeper=keeper)
     assert finished.code == 0, finished
     return finished.output
 

@@ -4,7 +4,7 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from node.lean.check.second.calling import SecondKernel, SecondOpinion
 from node.lean.check.second.export import Library
 from node.lean.check.second.special import LEAN_AXIOMS
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.background import Background, Elsewhere
 from tests.node.lean.files.verified import file_verifier, files_of
 from tests.node.lean.olean.forging import SOURCE, compile_text
 from tests.node.lean.olean.writer import Forged, common
@@ -44,6 +45,17 @@ theorem eta (p : Nat × Nat) : (p.1, p.2) = p := rfl
 @pytest.fixture(scope="module")
 def olean(tmp_path_factory):
     return asyncio.run(compile_text(SOURCE + MORE, tmp_path_factory.mktemp("module")))
+
+
+@pytest.fixture(scope="session")
+def second_kernel(background: Background) -> Iterator[Any]:
+    """A second kernel that every loop may ask, one for all tests: reading the library takes it seconds. It is not
+    confined, so that it may read everything."""
+    kernel = SecondKernel()
+    shared: Any = Elsewhere(background, kernel)
+    shared.may_read = lambda folder: None
+    yield shared
+    background.run(kernel.close())
 
 
 @pytest.fixture

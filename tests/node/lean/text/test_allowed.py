@@ -5,6 +5,7 @@ import pytest
 from common.lean import Context, Place, Theorem
 from node.lean.text.allowed import BadRule, rule_of, theorem_problem
 from node.lean.text.rules import proof_problem, tactic_problem
+from tests.node.lean.tables import cells
 
 WIDE = "rfl rw exact have show intro cases induction constructor first try all_goals case conv calc refine obtain apply"
 
@@ -95,25 +96,18 @@ def test_ban(ban: str, refused: str, taken: str) -> None:
 
 def test_forms() -> None:
     rule = rule_of(["rfl", "rw [h*]", "rw [← h*]", "simp [*]", "exact _"], [])
-    for text in (
-        "rfl",
-        "rw [h]",
-        "rw [h₁]\nrw [← h2]; rfl",
-        "(rw [h] <;> rfl)",
-        "· rw [h]\n· rfl",
-        "simp [*]",
-        "exact Nat.foo",
-    ):
+    allowed = r"rfl ¦ rw [h] ¦ rw [h₁]\nrw [← h2]; rfl ¦ (rw [h] <;> rfl) ¦ · rw [h]\n· rfl ¦ simp [*] ¦ exact Nat.foo"
+    for text in cells(allowed):
         assert not tactic_problem(text, rule), text
-    refused = (
-        "rw [g] | rw [h, h] | rw [h.symm] | rw [h] at g | rw [Nat.add_comm] | simp | simp [h] | exact f x | exact (h)"
-    )
-    for text in [*refused.split(" | "), "exact by rfl", "exact of_decide_eq_true", "rw [h]\n  at g", "rw [← h, ← h]"]:
+    refused = r"""
+rw [g] ¦ rw [h, h] ¦ rw [h.symm] ¦ rw [h] at g ¦ rw [Nat.add_comm] ¦ simp ¦ simp [h] ¦ exact f x ¦ exact (h)
+exact by rfl ¦ exact of_decide_eq_true ¦ rw [h]\n  at g ¦ rw [← h, ← h]
+"""
+    for text in cells(refused):
         assert tactic_problem(text, rule), text
     assert "`simp [h]` has no allowed form: only rfl, rw [h*]" in tactic_problem("simp [h]", rule)
-    assert tactic_problem("first | rfl | simp", rule_of(["rfl", "first"], [])) == (
-        "the tactic rule: `simp` is not allowed: only rfl, first"
-    )
+    told = tactic_problem("first | rfl | simp", rule_of(["rfl", "first"], []))
+    assert told == "the tactic rule: `simp` is not allowed: only rfl, first"
 
 
 @pytest.mark.parametrize(

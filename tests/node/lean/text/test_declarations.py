@@ -31,25 +31,15 @@ namespace Open.Here
 """
 
 
-def test_names_have_their_namespace_and_statements_end_before_the_value():
+def test_names_have_their_namespace_statements_end_before_the_value_and_types_have_constructors():
     found, namespace = declarations(TEXT)
-    assert [(each.kind, each.name) for each in found] == [
-        ("inductive", "Tree"),
-        ("def", "Tree.size"),
-        ("theorem", "Tree.size_leaf"),
-        ("lemma", "Tree.size_pos"),
-        ("theorem", "outside"),
-    ]
-    assert namespace == "Open.Here"
-    assert found[2].statement == ": (leaf : Tree α).size = 0"
-    assert found[3].statement == "{t : Tree α} (h : t ≠ leaf := by simp) : 0 < t.size"
-    assert found[1].statement == ": Tree α → Nat"
-
-
-def test_constructors_are_those_of_the_type():
-    tree = declarations(TEXT)[0][0]
-    assert [each.name for each in tree.constructors] == ["leaf", "node"]
-    assert tree.constructors[1].signature.startswith("(l : Tree α) (a : α) (r : Tree α) : Tree α")
+    names = ["inductive Tree", "def Tree.size", "theorem Tree.size_leaf", "lemma Tree.size_pos", "theorem outside"]
+    assert [f"{each.kind} {each.name}" for each in found] == names
+    statements = [": Tree α → Nat", ": (leaf : Tree α).size = 0", "{t : Tree α} (h : t ≠ leaf := by simp) : 0 < t.size"]
+    assert [each.statement for each in found[1:4]] == statements and namespace == "Open.Here"
+    leaf, node = found[0].constructors
+    assert (leaf.name, node.name) == ("leaf", "node")
+    assert node.signature.startswith("(l : Tree α) (a : α) (r : Tree α) : Tree α")
 
 
 @pytest.mark.parametrize(
@@ -75,8 +65,7 @@ def test_the_block_of_the_theorem_is_found(text: str, block: str) -> None:
 
 def test_the_declaration_of_that_name_is_taken_before_the_last_one() -> None:
     text = "theorem a : p := by\n  simp\n\ntheorem b : q := by\n  omega"
-    assert block_of(text, "a") == "simp"
-    assert block_of(text, "other") == "omega"
+    assert (block_of(text, "a"), block_of(text, "other")) == ("simp", "omega")
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "by", "theorem a : p := by", "theorem a : p", "-- only words"])

@@ -1,4 +1,5 @@
-"""LeanDojo's and LeanTree's schemas, read back with the types that their own code gives them."""
+"""LeanDojo's and LeanTree's schemas, read back with the types that their own code gives them; and printed info trees
+that pocket Lean does not produce."""
 
 import json
 
@@ -6,6 +7,9 @@ import msgspec
 
 from node.bank.bank import BankTransition
 from node.lean.trace.formats import dojo_corpus, dojo_order, dojo_theorem, leantree_file, progress_rows, transition_rows
+from node.lean.trace.infotree import LeanSource, parse
+from node.lean.trace.splitting import SPLIT, Splitter
+from node.lean.trace.tree import root as root_of
 from tests.node.lean.trace.conftest import EXAMPLES
 
 
@@ -14,16 +18,9 @@ def record(name, *fields):
     return msgspec.defstruct(name, [*fields], forbid_unknown_fields=True)
 
 
-PLACE = ("start", tuple[int, int]), ("end", tuple[int, int])
-Provenance = record(
-    *(
-        "Provenance",
-        ("full_name", str),
-        ("def_path", str),
-        ("def_pos", tuple[int, int]),
-        ("def_end_pos", tuple[int, int]),
-    )
-)
+Pair = tuple[int, int]
+PLACE = ("start", Pair), ("end", Pair)
+Provenance = record(*("Provenance", ("full_name", str), ("def_path", str), ("def_pos", Pair), ("def_end_pos", Pair)))
 DojoTactic = record(
     *("DojoTactic", ("tactic", str), ("annotated_tactic", tuple[str, list[Provenance]])),
     *(("state_before", str), ("state_after", str)),
@@ -71,10 +68,8 @@ def test_the_corpus_names_what_is_imported_before_what_imports_it():
     def line(path, *imports):
         return {"path": path, "imports": list(imports), "premises": [{"full_name": path}]}
 
-    files = {
-        each["path"]: each for each in (line("A.lean", "C.lean", "Mathlib/X.lean"), line("B.lean"), line("C.lean"))
-    }
-    found = dojo_order(files)
+    lines = line("A.lean", "C.lean", "Mathlib/X.lean"), line("B.lean"), line("C.lean")
+    found = dojo_order({each["path"]: each for each in lines})
     paths = [each["path"] for each in found]
     assert sorted(paths) == ["A.lean", "B.lean", "C.lean", "Mathlib/X.lean"]
     assert paths.index("A.lean") > max(paths.index("C.lean"), paths.index("Mathlib/X.lean"))
@@ -112,3 +107,60 @@ def test_progress_counts_the_steps_after_a_tactic_and_tells_those_before_it(trac
     assert rows[0]["prefix"] == "" and rows[0]["steps_remaining"] >= 1
     last = next(row for row in rows if row["tactic"] == "exact hp")
     assert last["steps_remaining"] == 0 and last["prefix"].split("\n")[0] == rows[0]["tactic"]
+
+
+SCALED = """
+  • [Tactic] @ ⟨1, 0⟩-⟨1, 4⟩ @ Lean.Elab.Tactic.evalSimp
+    (Tactic.simp "simp")
+    before 
+    a : M
+    ⊢ c
+      • [1, 2] = a
+    after no goals
+    • [Term] a : M @ ⟨1, 2⟩-⟨1, 3⟩
+"""  # noqa: W291 - as Lean prints it
+
+
+def test_a_scalar_product_at_the_begin_of_a_line_is_no_node():
+    [root] = parse(SCALED)
+    assert root.tactic is not None
+    assert root.tactic.before == ("a : M\n⊢ c • [1, 2] = a",) and root.tactic.after == ()
+    assert [child.name.name for child in root.children if child.name] == ["a"]
+
+
+# `simp_rw` is Mathlib's, and pocket Lean has no Mathlib: this tree is written by hand after the one of `rw`, from which
+# Mathlib takes the function that records the rules.
+SIMP_RW = """
+  • [Tactic] @ ⟨1, 0⟩-⟨1, 26⟩ @ Mathlib.Tactic.evalSimpRw
+    (Mathlib.Tactic.tacticSimp_rw___ "simp_rw" [])
+    before 
+    ⊢ P a
+    after 
+    ⊢ P c
+    • [Tactic] @ ⟨1, 9⟩-⟨1, 11⟩ @ Mathlib.Tactic.evalSimpRw
+      [(Tactic.rwRule [] `h1) ","]
+      before 
+      ⊢ P a
+      after 
+      ⊢ P b
+    • [Tactic] @ ⟨1, 13⟩-⟨1, 20⟩ @ Mathlib.Tactic.evalSimpRw
+      [(Tactic.rwRule ["←"] `foo) <missing>]
+      before 
+      ⊢ P b
+      after 
+      ⊢ P c
+"""  # noqa: W291
+
+
+def test_simp_rw_lists_become_single_simp_only_steps():
+    source = LeanSource("simp_rw [h1, ← foo a] at h")
+    [root] = parse(SIMP_RW)
+    assert root.tactic is not None
+    splitter = Splitter(source, {}, SPLIT[0])
+    slot, opened = root_of(root.tactic.before)
+    left = splitter.one(root.tactic, opened)
+    assert [goal.text for goal in left] == ["⊢ P c"]
+    first = slot.node
+    assert first is not None and first.item.tactic == "simp only [h1] at h"
+    second = first.children[0].node
+    assert second is not None and second.item.tactic == "simp only [← foo a] at h" and second.after == ("⊢ P c",)

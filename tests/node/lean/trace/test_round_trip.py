@@ -5,23 +5,20 @@ the same state as recorded, the same branches, the same number of remaining step
 """
 
 import asyncio
-import gzip
-import json
 import random
 from pathlib import Path
 
 import pytest
 
 from common.lean import Theorem
-from data.generators.lean_check import replay
-from node.bank.bank import DIRECTORY, BankTransition, load_statements
+from data.generators.lean_check import load_truth, replay
+from node.bank.bank import BankTransition, load_statements
 from node.lean.backend import OutcomeCache
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.records import TracedTheorem
 from node.lean.trace.tracing import Tracer
-from node.lean.worker.pool import Pool
-from node.lean.worker.process import WorkerOptions
+from tests.node.lean.backends import worker
 
 pytestmark = pytest.mark.lean
 
@@ -31,14 +28,8 @@ CHUNK = 100
 
 def proofs() -> list[tuple[Theorem, str]]:
     """Every proof of the train set: of the statement, or of its negation."""
-    theorems = {each.theorem.name: each.theorem for each in load_statements("train")}
-    found = []
-    for line in gzip.decompress((DIRECTORY / "truth.jsonl.gz").read_bytes()).splitlines():
-        row = json.loads(line)
-        if row["name"] in theorems:
-            theorem = theorems[row["name"]]
-            found.append((theorem, row["proof"]) if row["true"] else (theorem.negation(), row["negation_proof"]))
-    return found
+    theorems, truth = [each.theorem for each in load_statements("train")], load_truth()
+    return [(truth[each.name].goal(each), truth[each.name].script) for each in theorems]
 
 
 def transitions(traced: TracedTheorem) -> list[BankTransition]:
@@ -48,11 +39,9 @@ def transitions(traced: TracedTheorem) -> list[BankTransition]:
 
 async def replayed(theorems: list[tuple[Theorem, list[BankTransition]]]) -> list[str]:
     """The problems of all these proofs."""
-    pool = Pool(LeanToolchain.pocket(), WorkerOptions(), workers=1, queue=100_000)
-    pool.start()
-    requests = Requests(pool, OutcomeCache(10_000), longest=30)
-    problems = await asyncio.gather(*(replay(requests, theorem, rows) for theorem, rows in theorems))
-    await pool.stop()
+    async with worker(queue=100_000) as pool:
+        requests = Requests(pool, OutcomeCache(10_000), longest=30)
+        problems = await asyncio.gather(*(replay(requests, theorem, rows) for theorem, rows in theorems))
     return [problem for problem in problems if problem]
 
 

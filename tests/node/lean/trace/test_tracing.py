@@ -110,10 +110,11 @@ def test_a_module_is_traced_as_the_same_text_without_that_word(tmp_path):
     )
     assert [theorem.name for theorem in module] == ["next_eq", "a"]
     for one, other in zip(plain, module, strict=True):
-        steps, same = ([step for block in each.blocks for step in block.steps] for each in (one, other))
-        assert [(step.tactic, step.state, step.after) for step in steps] == [
-            (step.tactic, step.state, step.after) for step in same
-        ]
+        steps, same = (
+            [(step.tactic, step.state, step.after) for block in each.blocks for step in block.steps]
+            for each in (one, other)
+        )
+        assert steps == same
         assert all(block.split for block in other.blocks)
 
 

@@ -1,6 +1,5 @@
 """A verifier of proofs; the bank's own proofs, and broken variants of them."""
 
-import gzip
 import json
 import random
 from collections.abc import AsyncIterator
@@ -10,7 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from common.lean import Theorem
-from node.bank.bank import DIRECTORY, load_statements
+from data.generators.lean_check import load_truth
+from node.bank.bank import load_statements
 from node.lean.check.verify.verifier import Verifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
@@ -31,9 +31,7 @@ async def opened(toolchain: LeanToolchain | None = None, **changes: Any) -> Asyn
 def honest(number: int) -> list[Proof]:
     """Theorems of the train set with the proofs that the bank's generator wrote."""
     theorems = {bank.theorem.name: bank.theorem for bank in load_statements("train")}
-    with gzip.open(DIRECTORY / "truth.jsonl.gz", "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    proofs = [(theorems[row["name"]], row["proof"]) for row in rows if row["true"] and row["name"] in theorems]
+    proofs = [(theorems[row.name], row.proof) for row in load_truth().values() if row.true and row.name in theorems]
     return random.Random(3).sample(proofs, number)
 
 

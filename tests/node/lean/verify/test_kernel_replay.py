@@ -167,9 +167,8 @@ async def test_a_forged_declaration_is_not_accepted_where_it_matters(olean, tmp_
 async def test_what_rests_on_a_rejected_half_of_a_mutual_pair_is_named_in_another_file(olean, tmp_path):
     # The kernel rejects both types together, under the name of the first; the other file uses the second.
     main = shutil.copy(olean, tmp_path / "Main.olean")
-    other = await compile_text(
-        "import Main\ntheorem three_is_odd : Odd 3 := .step (.step (.step .zero))\n", tmp_path, "Other"
-    )
+    text = "import Main\ntheorem three_is_odd : Odd 3 := .step (.step (.step .zero))\n"
+    other = await compile_text(text, tmp_path, "Other")
     terms = Terms()
     modules = [LocalModule.read(file.stem, file, Text(""), [], terms) for file in (Path(main), other)]
     modules[1].others = modules[:1]

@@ -17,19 +17,26 @@ from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool, StillLoading, prepare
 from node.lean.worker.process import CPU_SECONDS_BEYOND, LeanProcess, WorkerOptions
 from node.lean.worker.runner import Runner
+from tests.node.lean.backends import started
 
 pytestmark = pytest.mark.lean
 
 LOGIC, NAT = "import Pocket.Logic", "import Pocket.Nat.Basic"
 
 
+@asynccontextmanager
+async def opened(settings: LeanSettings, options: WorkerOptions, workers: int = 1, memory_mb: int = 0):
+    """`memory_mb`: of the machine; 0: the workers are as many as they are."""
+    machine = Machine(cores=8, memory_mb=memory_mb) if memory_mb else None
+    async with started(Pool(find(settings), options, workers=workers, queue=10, machine=machine)) as pool:
+        yield pool
+
+
 @pytest.fixture
 async def pool():
     """One worker, which keeps one process for another header; it knows the header of a project."""
-    pool = Pool(find(LeanSettings()), WorkerOptions(spares=1), workers=1, queue=10)
-    pool.start()
-    yield pool
-    await pool.stop()
+    async with opened(LeanSettings(), WorkerOptions(spares=1)) as pool:
+        yield pool
 
 
 async def kind(pool: Pool, header: str, tactic: str = "trivial", timeout: float = 20.0) -> OutcomeKind:
@@ -67,27 +74,15 @@ async def test_a_tactic_out_of_time_does_not_cost_the_process(pool, monkeypatch)
     assert running(pool) == [before] and pool.restarts == 0
 
 
-@asynccontextmanager
-async def started(settings: LeanSettings, options: WorkerOptions, workers: int = 1, memory_mb: int = 0):
-    """`memory_mb`: of the machine; 0: the workers are as many as they are."""
-    machine = Machine(cores=8, memory_mb=memory_mb) if memory_mb else None
-    pool = Pool(find(settings), options, workers=workers, queue=10, machine=machine)
-    pool.start()
-    try:
-        yield pool
-    finally:
-        await pool.stop()
-
-
 async def test_at_the_start_the_header_is_loaded_by_as_many_workers_as_memory_holds():
-    async with started(LeanSettings(imports=["Pocket.Logic"]), WorkerOptions(), workers=4, memory_mb=700) as pool:
+    async with opened(LeanSettings(imports=["Pocket.Logic"]), WorkerOptions(), workers=4, memory_mb=700) as pool:
         first = await prepare(pool)
         assert pool.workers == 1, "of 700 MB half is Lean's, and a worker takes 300 MB and its header"
         assert pool.processes() == [first] and first.header_mb > 0
 
 
 async def test_without_a_start_of_their_own_workers_wait_for_the_first_which_says_how_many_memory_holds():
-    async with started(LeanSettings(), WorkerOptions(spares=5), workers=4, memory_mb=1700) as pool:
+    async with opened(LeanSettings(), WorkerOptions(spares=5), workers=4, memory_mb=1700) as pool:
         most: list[int] = []
 
         async def asked() -> OutcomeKind:
@@ -100,7 +95,7 @@ async def test_without_a_start_of_their_own_workers_wait_for_the_first_which_say
 
 
 async def test_workers_that_somebody_has_chosen_stay_and_what_is_to_spare_becomes_less():
-    async with started(LeanSettings(), WorkerOptions(spares=5), workers=2, memory_mb=1700) as pool:
+    async with opened(LeanSettings(), WorkerOptions(spares=5), workers=2, memory_mb=1700) as pool:
         pool.fixed = True
         headers = [LOGIC, NAT, "import Pocket.List.Basic", ""]
         for header in headers:
@@ -109,7 +104,7 @@ async def test_workers_that_somebody_has_chosen_stay_and_what_is_to_spare_become
 
 
 async def test_while_the_first_worker_loads_a_header_all_who_wait_are_told_to_ask_again():
-    async with started(LeanSettings(), WorkerOptions(loading_seconds=0.0), workers=2, memory_mb=10_000) as pool:
+    async with opened(LeanSettings(), WorkerOptions(loading_seconds=0.0), workers=2, memory_mb=10_000) as pool:
         asked = await asyncio.gather(*(kind(pool, LOGIC) for _ in range(4)), return_exceptions=True)
         assert all(isinstance(each, StillLoading) for each in asked)
         assert await kind(pool, LOGIC) is OutcomeKind.PROVED
@@ -124,14 +119,14 @@ async def test_while_the_first_worker_loads_a_header_all_who_wait_are_told_to_as
     ],
 )
 async def test_what_is_wrong_with_the_header_is_told_at_the_start(settings, options, says):
-    async with started(settings, options) as pool:
+    async with opened(settings, options) as pool:
         with pytest.raises(LeanProblem) as caught:
             await prepare(pool)
     assert says in str(caught.value) and "Lean 4.35.0 (pocket Lean)" in str(caught.value)
 
 
 async def test_who_waits_for_a_header_is_told_to_ask_again_and_the_loading_goes_on():
-    async with started(LeanSettings(), WorkerOptions(loading_seconds=0.0)) as pool:
+    async with opened(LeanSettings(), WorkerOptions(loading_seconds=0.0)) as pool:
         with pytest.raises(StillLoading):
             await kind(pool, LOGIC)
         assert await kind(pool, LOGIC) is OutcomeKind.PROVED, "the worker is free when it has loaded the header"

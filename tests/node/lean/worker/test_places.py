@@ -45,25 +45,16 @@ async def outcomes(runner: Runner, theorem: Theorem, *tactics: str, path: tuple[
     return plan.state, [plan.outcomes[index].kind.value for index in range(len(tactics))]
 
 
+SWAP, ZERO = "theorem t (h : p ∧ q) : q ∧ p :=", "theorem t (n : Nat) : 0 + n = n :="
+
+
 @pytest.mark.parametrize(
     ("command", "tactic", "state", "right", "wrong"),
     [
-        (
-            "theorem t (h : p ∧ q) : q ∧ p := by\n  constructor\n  · sorry\n  · exact h.1\n",
-            True,
-            "q",
-            "exact h.2",
-            "simp",
-        ),
-        ("theorem t (h : p ∧ q) : q ∧ p := ⟨sorry, h.1⟩\n", False, "q", "exact h.2", "exact h.1"),
+        (f"{SWAP} by\n  constructor\n  · sorry\n  · exact h.1\n", True, "q", "exact h.2", "simp"),
+        (f"{SWAP} ⟨sorry, h.1⟩\n", False, "q", "exact h.2", "exact h.1"),
         ("theorem t (n : Nat) : double n = n + n := by sorry\n", True, "double n = n + n", "rfl", "exact double_two"),
-        (
-            "theorem t (n : Nat) : 0 + n = n := by\n  have h : n = n := sorry\n  omega\n",
-            False,
-            "n = n",
-            "rfl",
-            "exact n",
-        ),
+        (f"{ZERO} by\n  have h : n = n := sorry\n  omega\n", False, "n = n", "rfl", "exact n"),
         ("theorem t (h : p) : p ∧ p := by\n  constructor <;> sorry\n", True, "p", "assumption", "constructor"),
         ("theorem t : ∃ n : Nat, n = double 1 := ⟨2, sorry⟩\n", False, "2 = double 1", "rfl", "omega"),
         ("private theorem t (h : p) : p := by\n  sorry\n", True, "p", "exact h", "exact q"),
@@ -89,9 +80,8 @@ async def test_errors_behind_the_gap_do_not_count_and_errors_above_it_are_told(r
 
 
 async def test_errors_in_the_text_above_are_the_files_own(runner):
-    theorem = at(
-        "theorem t : good = 1 := sorry\n", tactic=False, context="def good := 1\ndef bad : Nat := true\n#eval bad\n"
-    )
+    context = "def good := 1\ndef bad : Nat := true\n#eval bad\n"
+    theorem = at("theorem t : good = 1 := sorry\n", tactic=False, context=context)
     assert await outcomes(runner, theorem, "rfl") == ("⊢ good = 1", ["proved"])
     with pytest.raises(BadHeader, match="NoSuchModule"):
         await outcomes(runner, at("theorem t : True := sorry\n", tactic=False, context="import NoSuchModule\n"), "rfl")

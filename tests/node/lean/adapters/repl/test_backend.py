@@ -12,6 +12,7 @@ from node.lean.backend import Backend, BackendDown, TacticBatch
 from tests.node.lean.backends import repl
 
 pytestmark = pytest.mark.lean
+SLOW = pytest.mark.slow
 
 PROVED, GOALS, ERROR = OutcomeKind.PROVED, OutcomeKind.GOALS, OutcomeKind.ERROR
 AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
@@ -27,9 +28,7 @@ async def kinds(backend: Backend, *tactics: str, path: tuple[Step, ...] = (), ti
     return [outcome.kind for outcome in result.outcomes]
 
 
-@pytest.mark.parametrize(
-    "mode", ["garbage", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("forgets", "dies"))]
-)
+@pytest.mark.parametrize("mode", ["garbage", *(pytest.param(mode, marks=SLOW) for mode in ("forgets", "dies"))])
 async def test_a_faulty_repl_says_the_same_in_the_end(mode):
     split = Step("intro h\nconstructor", 1, ((0,), (1,)))
     async with repl(command=faulty(mode)) as backend:

@@ -129,9 +129,8 @@ async def test_files_that_cannot_be_written_or_read_are_told_and_the_session_goe
         await ask(session, pickleTo=str(tmp_path / "new")),
         await ask(session, path=str(tmp_path / "absent.lean")),
     ]
-    assert [answer["message"].split(" ")[0] for answer in answers] == [
-        *("Lean", str(tmp_path / "foreign"), str(tmp_path), "Unknown", "Unknown", "Could", "Lean")
-    ]
+    first_words = ["Lean", str(tmp_path / "foreign"), str(tmp_path), "Unknown", "Unknown", "Could", "Lean"]
+    assert [answer["message"].split(" ")[0] for answer in answers] == first_words
     assert not (tmp_path / "new").exists()
     assert await ask(session, cmd="#check f", env=0) != {"message": UNKNOWN_ENVIRONMENT}
 

@@ -93,9 +93,7 @@ def test_malformed_data_is_refused(run: Run, number: int) -> None:
             assert finished.returncode == 2 and re.fullmatch(rb"judge: .*\n", finished.stderr), (name, finished)
 
 
-def test_a_process_that_has_judged_others_judges_the_next_as_a_fresh_one_does_and_only_with_the_same_imports(
-    run: Run,
-) -> None:
+def test_a_process_that_has_judged_others_judges_as_a_fresh_one_and_only_with_the_same_imports(run: Run) -> None:
     # 1. What the first document declares, rightly or not, is unknown in the second.
     first, second = Data(), Data()
     first.axiom("assumed", "False")

@@ -41,8 +41,7 @@ def test_a_build_is_made_once_per_text(sources: Path, tmp_path: Path, monkeypatc
     monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
     lines: list[str] = []
     first = build.build(sources=sources, report=lines.append)
-    assert (first / "Base.olean").exists()
-    assert (first / "Deep" / "User.olean").exists()
+    assert (first / "Base.olean").exists() and (first / "Deep" / "User.olean").exists()
     assert first.parent == tmp_path / "cache"
     lines.clear()
     assert build.build(sources=sources, report=lines.append) == first
@@ -141,9 +140,8 @@ def test_a_build_that_a_process_holds_stays_until_the_process_is_killed(tmp_path
     oldest = place(tmp_path, "a", 0)
     for used, name in enumerate("bcd", start=1):
         place(tmp_path, name, used)
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(oldest)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    command, pipe = [sys.executable, "-c", HOLD, str(oldest)], subprocess.PIPE
+    holder = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
     assert holder.stdout is not None and holder.stdout.readline() == "True\n"
     os.utime(oldest / build.SEAL, (0, 0))  # holding it made it the last used one
     build.prune(tmp_path)
@@ -166,9 +164,8 @@ def test_many_processes_prune_at_once(tmp_path: Path) -> None:
 
 def test_a_missing_library_is_explained() -> None:
     environment = {launcher.LIBRARY_VARIABLE: "/no/such/libleanshared.so"}
-    outcome = subprocess.run(
-        [*build.command(), "--version"], env=environment, capture_output=True, text=True, check=False
-    )
+    command = [*build.command(), "--version"]
+    outcome = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (outcome.returncode, "no such file" in outcome.stderr) == (1, True)
 
 
