@@ -86,34 +86,7 @@ async def test_a_library_that_was_built_anew_has_modules_of_its_own(tmp_path):
     assert names[0] != names[1] and all(name.startswith("import ProofmeshContext_") for name in names)
 
 
-TEXT = """\
-universe u
-open Nat (succ)
-namespace A.B
-variable (p : Prop)
-theorem one (h : p) : p := h
-/-- About
-two. -/
-section
-variable {q : Prop}
-open Classical in
-theorem two (h : q) : q := h
-end
-section Inner
-set_option maxRecDepth 600
-set_option maxHeartbeats 400 in
-theorem three : True := trivial
-mutual
-theorem even : True := trivial
-theorem odd : True := trivial
-end
-private theorem four : True := trivial -- private to nobody
-end Inner
-end B
-local notation "⟪" x "⟫" => x
-noncomputable section
-theorem five : True := trivial
-"""
+TEXT = Path(__file__).with_name("scopes.lean").read_text(encoding="utf-8")
 
 
 def scope_behind(line: str, text: str = TEXT) -> str | None:

@@ -21,30 +21,7 @@ pytestmark = [pytest.mark.lean, pytest.mark.timeout(300)]
 
 MODULE = "module\n@[expose] public section\n" + HONEST
 
-ORDINARY = """\
-module
-meta import Init
-public section
-/-- Its body is exposed. -/
-@[expose] def next (n : Nat) : Nat := n + 1
-def hidden (n : Nat) : Nat := n + 2
-private def mine (n : Nat) : Nat := n + 3
-theorem next_lt (n : Nat) : n < next n := Nat.lt_succ_self n
-private theorem mine_eq (n : Nat) : mine n = n + 3 := rfl
-theorem hidden_lt (n : Nat) : n < hidden n := by unfold hidden; omega
-structure Two where
-  one : Nat
-  other : Bool
-deriving DecidableEq
-meta section
-macro "close" : tactic => `(tactic| omega)
-end
-theorem closed (a b : Nat) (h : a < b) : a ≤ b := by close
-example : next 3 = 4 := by decide
-end
-theorem not_public (p q : Prop) (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩
-public theorem uses (n : Nat) : ∃ k, k = n + 3 := ⟨mine n, mine_eq n⟩
-"""
+ORDINARY = Path(__file__).with_name("module.lean").read_text(encoding="utf-8")
 
 
 async def test_ordinary_modules_and_files_that_import_them_are_accepted(verifying: Verifying) -> None:

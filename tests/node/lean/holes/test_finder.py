@@ -1,6 +1,7 @@
 """The gaps of a file, as real Lean sees them."""
 
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -13,48 +14,7 @@ from tests.node.lean.tables import cells
 
 pytestmark = [pytest.mark.lean, pytest.mark.asyncio(loop_scope="module")]
 
-FILE = """\
-namespace Foo
-variable (p q : Prop) {α : Type}
-
-/-- A comment says sorry. -/
-theorem swap (h : p ∧ q) : q ∧ p := by
-  constructor
-  · sorry
-  · exact h.1 -- sorry
-
-theorem zero (n : Nat) : n + 0 = n := sorry
-def value : Nat := sorry
-def «sorry» : Nat := 1
-def positive : {n : Nat // n > 0} := ⟨1, sorry⟩
-theorem witness : ∃ n : Nat, n = 5 := ⟨sorry, sorry⟩
-mutual
-theorem one : True := by sorry
-theorem two : True := by
-  have h : 1 = 1 := sorry
-  exact trivial
-end
-theorem wrong : True := by
-  exact nothing_of_this_name
-  sorry
-example : True ∧ True := by
-  constructor <;> sorry
-def factorial (n : Nat) : Nat := if n = 0 then 1 else n * factorial (n - 1)
-termination_by n
-decreasing_by sorry
-theorem left : True := by sorry theorem right : True := by sorry
-theorem 𝔸 (𝔹 : Nat) (h : 𝔹 = 1) : 𝔹 = 1 ∧ 1 = 𝔹 := ⟨sorry, by sorry⟩
-set_option maxRecDepth 2000 in
-@[simp] theorem scoped_option (h : p) : p :=
-  sorry
-macro "later" : tactic => `(tactic| exact sorry)
-#eval (sorry : Nat)
-end Foo
-instance : Inhabited Nat := sorry
-theorem last (n : Nat) : n = n := by
-  cases n with
-  | zero => sorry
-  | succ n => sorry"""
+FILE = Path(__file__).with_name("gaps.lean").read_text(encoding="utf-8").removesuffix("\n")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

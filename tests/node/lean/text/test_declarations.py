@@ -1,5 +1,7 @@
 """Finding declarations, statements and the proof in a larger text, without Lean."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, seed, settings, strategies as st
 
@@ -7,28 +9,7 @@ from common.lean import Theorem
 from node.lean.text.declarations import NoProof, block_of, declarations
 from node.lean.text.statement import StatementError, parse_statement
 
-TEXT = """\
-import A
-/-- theorem not_this : True -/
-inductive Tree (α : Type) where
-  | leaf : Tree α
-  | node (l : Tree α) (a : α) (r : Tree α) : Tree α
-deriving Repr
-
-namespace Tree
-@[simp] def size : Tree α → Nat
-  | leaf => 0
-  | node l _ r => l.size + 1 + r.size
-
-section Facts
-private theorem size_leaf : (leaf : Tree α).size = 0 := rfl
-protected lemma size_pos {t : Tree α} (h : t ≠ leaf := by simp) :
-    0 < t.size := by sorry
-end Facts
-theorem _root_.outside : True := trivial
-end Tree
-namespace Open.Here
-"""
+TEXT = Path(__file__).with_name("declarations.lean").read_text(encoding="utf-8")
 
 
 def test_names_have_their_namespace_statements_end_before_the_value_and_types_have_constructors():
