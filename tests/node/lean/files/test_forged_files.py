@@ -58,13 +58,20 @@ async def test_an_enormous_file_is_judged_within_its_limits(name: str, judged: J
     assert BAD.isdisjoint(accepted(await judged([File("Main", TEXT, ENORMOUS[name])])))
 
 
-@pytest.mark.parametrize("seeds", [(0, 8, 15), pytest.param(range(2000), marks=pytest.mark.slow)], ids=["some", "all"])
-async def test_of_changed_files_nothing_is_accepted_but_what_the_text_proves(seeds: Sequence[int]) -> None:
-    # The later ones of the sample are refused for reasons that few others meet.
+MODULE = f"module\n@[expose] public section\n{HONEST}"
+SEEDS = {HONEST: (0, 8, 15), MODULE: (0, 11)}
+"""The later ones are refused for reasons that few others meet."""
+
+
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
+@pytest.mark.parametrize("text", [HONEST, MODULE], ids=["files", "last parts"])
+async def test_of_changed_files_nothing_is_accepted_but_what_the_text_proves(text: str, every: bool) -> None:
+    seeds = range(2000) if every else SEEDS[text]
     for batch in (seeds[first : first + 60] for first in range(0, len(seeds), 60)):
         changes: list[Forge] = [lambda content, _, seed=seed: mutate(content, seed).content for seed in batch]
-        (honest, *_), (whole, *answers) = await in_batch(HONEST, [lambda content, _: content, *changes])
+        (honest, *_), (whole, *answers) = await in_batch(text, [lambda content, _: content, *changes])
         assert set(whole.accepted) == TRUE and not faults(whole)
+        assert any(not answer.problem for answer in answers)
         for seed, answer in zip(batch, answers, strict=True):
             assert not faults(answer), (mutate(honest, seed).description, answer)
 

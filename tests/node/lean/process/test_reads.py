@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from common.life.process import spawn_child
-from node.lean.check.files.verifier import FileVerifier
 from node.lean.check.second.calling import SecondKernel
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.process.protections import Protections, detect, that_lean_starts_with
@@ -18,6 +17,7 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.tracing import TraceLimits, elaborate
 from node.lean.worker.process import LeanProcess, WorkerOptions
 from node.serve.service import ServeSettings, make_checker
+from tests.node.lean.files.verified import file_verifier
 
 pytestmark = pytest.mark.lean
 
@@ -129,20 +129,16 @@ async def test_verification_gives_nothing_away_and_judges_as_before(
     place: Place, confined: LeanToolchain, kernels: int
 ) -> None:
     second = SecondKernel(confined) if kernels == 2 else None
-    verifier = FileVerifier(confined, at_once=1, seconds=60, memory_mb=2048, second=second)
-    try:
+    async with file_verifier(confined, at_once=1, second=second) as verifier:
         report = await verifier.verify_text(place.attack() + "theorem fine : 1 + 1 = 2 := rfl\n")
-    finally:
-        await verifier.close()
-        if second:
-            await second.close()
+    if second:
+        await second.close()
     assert SECRET not in str(report) and str(report).count("refused") >= 6
     assert [(each.name, each.accepted) for each in report.declarations] == [("fine", True)]
 
 
 async def test_a_snippet_gets_nothing_and_an_honest_one_is_accepted(place: Place) -> None:
-    settings = ServeSettings(workers=1)
-    checker = make_checker(settings, replace(LeanToolchain.pocket(), protections=FOUND))
+    checker = make_checker(ServeSettings(workers=1), replace(LeanToolchain.pocket(), protections=FOUND))
     try:
         cheat = await checker.check(Snippet(place.attack(), 60.0))
         honest = await checker.check(Snippet("theorem fine (n : Nat) : n + 0 = n := by simp", 60.0))

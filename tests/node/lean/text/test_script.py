@@ -27,11 +27,8 @@ def test_a_shared_branch_inside_a_bullet() -> None:
 
 
 def test_a_finished_proof_fills_every_branch() -> None:
-    proof = ProofTree(
-        "constructor",
-        ((0,), (1,)),
-        (ProofTree("exact hp"), ProofTree("cases h", ((0,), (1,)), (ProofTree("simp"), ProofTree("omega")))),
-    )
+    cases = ProofTree("cases h", ((0,), (1,)), (ProofTree("simp"), ProofTree("omega")))
+    proof = ProofTree("constructor", ((0,), (1,)), (ProofTree("exact hp"), cases))
     assert proof_script(proof) == ("  constructor\n  · exact hp\n  · cases h\n    · simp\n    · omega")
     assert proof.remaining_steps == 3
 
@@ -53,8 +50,7 @@ def test_depth_has_no_limit_but_that_of_bullets() -> None:
         proof_script(ProofTree("constructor", ((0,), (1,)), (ProofTree("rfl"),)))
 
 
-ONE = ["simp"]
-TWO = ["intro x", "simp"]
+ONE, TWO = ["simp"], ["intro x", "simp"]
 
 
 def at(text: str, *, tactic: bool) -> Place:
@@ -76,11 +72,7 @@ def at(text: str, *, tactic: bool) -> Place:
         ("  | zero => sorry\n", ONE, "  | zero => simp\n"),
         ("  | zero => sorry\n", TWO, "  | zero =>\n    intro x\n    simp\n"),
         ("  constructor <;> sorry\n", ONE, "  constructor <;> simp\n"),
-        (
-            "  constructor <;> sorry\n",
-            TWO,
-            "  constructor <;> (\n                    intro x\n                    simp)\n",
-        ),
+        ("  constructor <;> sorry\n", TWO, f"  constructor <;> (\n{' ' * 20}intro x\n{' ' * 20}simp)\n"),
         ("  (sorry; rfl)\n", TWO, "  ((\n     intro x\n     simp); rfl)\n"),
     ],
 )

@@ -8,6 +8,11 @@ from tests.repositories import commit, repository
 COMMIT = "0123456789" * 4
 
 
+@pytest.fixture
+def origin(tmp_path):
+    return repository(tmp_path / "origin", {"A.lean": "-- one\n"})
+
+
 @pytest.mark.parametrize(
     ("text", "url", "name"),
     [
@@ -22,10 +27,8 @@ def test_an_address_is_parted_at_its_last_at_sign(text, url, name):
 
 
 @pytest.mark.process
-def test_a_commit_is_cloned_alone_and_once_and_a_dirty_origin_does_not_matter(tmp_path):
-    origin = repository(tmp_path / "origin", {"A.lean": "-- one\n"})
-    first = commit(origin)
-    second = commit(origin, {"A.lean": "-- two\n"})
+def test_a_commit_is_cloned_alone_and_once_and_a_dirty_origin_does_not_matter(origin, tmp_path):
+    first, second = commit(origin), commit(origin, {"A.lean": "-- two\n"})
     (origin / "A.lean").write_text("-- dirty\n")
     assert changed(origin) == ["A.lean"]
     for name, text in ((first, "-- one\n"), (second, "-- two\n"), ("main", "-- two\n")):
@@ -36,8 +39,7 @@ def test_a_commit_is_cloned_alone_and_once_and_a_dirty_origin_does_not_matter(tm
 
 
 @pytest.mark.process
-def test_a_clone_that_was_cut_off_begins_again_and_one_that_was_changed_is_refused(tmp_path):
-    origin = repository(tmp_path / "origin", {"A.lean": "-- one\n"})
+def test_a_clone_that_was_cut_off_begins_again_and_one_that_was_changed_is_refused(origin, tmp_path):
     remote = Remote(str(origin), commit(origin))
     folder = clone(remote, tmp_path / "clones")
     part = folder.with_name(f".{remote.commit}.part")
@@ -51,12 +53,10 @@ def test_a_clone_that_was_cut_off_begins_again_and_one_that_was_changed_is_refus
 
 
 @pytest.mark.process
-def test_what_cannot_be_cloned_is_told_in_one_line_and_leaves_nothing(tmp_path):
-    origin = repository(tmp_path / "origin", {"A.lean": "-- one\n"})
-    clones = tmp_path / "clones"
+def test_what_cannot_be_cloned_is_told_in_one_line_and_leaves_nothing(origin, tmp_path):
+    clones, nowhere = tmp_path / "clones", f"file://{tmp_path}/nowhere"
     refused = {
-        Remote(f"file://{tmp_path}/nowhere", COMMIT): "cannot be reached",
-        Remote(f"file://{tmp_path}/nowhere", "main"): "cannot be reached",
+        **{Remote(nowhere, name): "cannot be reached" for name in (COMMIT, "main")},
         Remote(str(origin), COMMIT): f"has no commit {COMMIT}",
         Remote(str(origin), "v9"): "no branch or tag `v9`",
         Remote(str(origin), commit(origin)[:10]): "all 40 characters",

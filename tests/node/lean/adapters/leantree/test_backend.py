@@ -110,6 +110,12 @@ async def test_what_is_no_leantree_server_is_named():
             await backend.attempt(TacticBatch(AND))
 
 
+ENDED = "Lean REPL process ended unexpectedly"
+ONCE = {"forgets": "Branch 1 not found for process 1", "killed": f"{ENDED} (killed by SIGKILL)"}
+ALWAYS = {"dies": f"{ENDED} (SIGSEGV)", "eats": "Lean REPL ran out of memory (INTERNAL PANIC)"}
+"""What a server says of these tactics, for the first time or each time."""
+
+
 class Elsewhere:
     """A LeanTree server that keeps its own habits: it dies of some tactics, forgets processes, never answers."""
 
@@ -135,14 +141,9 @@ class Elsewhere:
         self.tries[tactic] = self.tries.get(tactic, 0) + 1
         if tactic == "never":
             await asyncio.Event().wait()
-        if tactic == "forgets" and self.tries[tactic] == 1:
-            return web.json_response({"error": "Branch 1 not found for process 1"}, status=500)
-        if tactic == "killed" and self.tries[tactic] == 1:
-            return web.json_response({"error": "Lean REPL process ended unexpectedly (killed by SIGKILL)"}, status=500)
-        if tactic == "dies":
-            return web.json_response({"error": "Lean REPL process ended unexpectedly (SIGSEGV)"}, status=500)
-        if tactic == "eats":
-            return web.json_response({"error": "Lean REPL ran out of memory (INTERNAL PANIC)"}, status=500)
+        errors = ALWAYS | (ONCE if self.tries[tactic] == 1 else {})
+        if tactic in errors:
+            return web.json_response({"error": errors[tactic]}, status=500)
         return web.json_response({"value": []})
 
 

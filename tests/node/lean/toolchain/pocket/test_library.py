@@ -2,6 +2,7 @@
 generated syntax. Files as people write them are verified in tests/node/lean/files/test_ordinary_files.py."""
 
 import math
+import operator
 import random
 import re
 import subprocess
@@ -51,23 +52,11 @@ def test_string_literals_are_lists_of_characters_to_the_kernel(elaborate: Callab
 Each = Callable[[list[str]], list[list[Any]]]
 
 FUNCTIONS: dict[str, Callable[..., int | bool]] = {
-    "add": lambda n, m: n + m,
-    "sub": lambda n, m: max(n - m, 0),
-    "mul": lambda n, m: n * m,
-    "div": lambda n, m: n // m if m else 0,
-    "mod": lambda n, m: n % m if m else n,
-    "gcd": math.gcd,
-    "beq": lambda n, m: n == m,
-    "ble": lambda n, m: n <= m,
-    "land": lambda n, m: n & m,
-    "lor": lambda n, m: n | m,
-    "xor": lambda n, m: n ^ m,
-    "pow": lambda n, m: n**m,
-    "shiftLeft": lambda n, m: n << m,
-    "shiftRight": lambda n, m: n >> m,
-    "log2": lambda n: max(n.bit_length() - 1, 0),
-    "pred": lambda n: max(n - 1, 0),
-    "succ": lambda n: n + 1,
+    **{"add": operator.add, "mul": operator.mul, "gcd": math.gcd, "beq": operator.eq, "ble": operator.le},
+    **{"land": operator.and_, "lor": operator.or_, "xor": operator.xor, "pow": operator.pow},
+    **{"shiftLeft": operator.lshift, "shiftRight": operator.rshift, "sub": lambda n, m: max(n - m, 0)},
+    **{"div": lambda n, m: n // m if m else 0, "mod": lambda n, m: n % m if m else n},
+    **{"log2": lambda n: max(n.bit_length() - 1, 0), "pred": lambda n: max(n - 1, 0), "succ": lambda n: n + 1},
 }
 SMALL_EXPONENT = ("pow", "shiftLeft", "shiftRight")
 UNARY = ("log2", "pred", "succ")
