@@ -112,8 +112,7 @@ def test_no_statement_is_there_twice_or_evaluated_elsewhere() -> None:
 
 def test_states_and_tactics_fit_the_demo_model() -> None:
     rows = bank.load_transitions()
-    assert max(len(row.state) for row in rows) <= 420
-    assert max(len(row.tactic) for row in rows) <= 60
+    assert max(len(row.state) for row in rows) <= 420 and max(len(row.tactic) for row in rows) <= 60
 
 
 @pytest.mark.parametrize(
@@ -176,8 +175,7 @@ async def test_the_lean_proxy_shows_the_recorded_states(count: int | None) -> No
 @pytest.mark.timeout(1200)
 def test_the_test_split_does_not_fall_to_single_tactics() -> None:
     shares = floors(rows_of("pocket")["test"])
-    assert shares.pop("any") <= MOST_BY_ANY
-    assert max(shares.values()) <= MOST_BY_ONE
+    assert shares.pop("any") <= MOST_BY_ANY and max(shares.values()) <= MOST_BY_ONE
 
 
 TEXTBOOK = bank.BUNDLED[textbook.NAME]
@@ -197,8 +195,7 @@ def test_no_statement_of_the_textbook_is_there_twice_or_elsewhere() -> None:
         others += [parse_statement(line) for line in lines if line.startswith("theorem ")]
     known = {textbook.form(theorem): theorem.name for theorem in others}
     own = [textbook.form(each.theorem) for each in bank.load_statements("test", TEXTBOOK)]
-    assert [known[form] for form in own if form in known] == []
-    assert len(own) == len(set(own))
+    assert [known[form] for form in own if form in known] == [] and len(own) == len(set(own))
 
 
 def test_the_textbook_is_a_benchmark_with_one_split() -> None:

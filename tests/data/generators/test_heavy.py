@@ -12,9 +12,8 @@ from common.files import cache_directory
 from data.generators import heavy
 from data.generators.heavy import LIBRARY, SHAPES, Size
 from node.command.cli import main
-from node.lean.olean.module import Module
-from node.lean.olean.terms import Terms
 from tests.commands import Run
+from tests.node.lean.olean.forging import opened
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.generators
@@ -96,12 +95,9 @@ async def test_the_whole_weighs_like_mathlib(tmp_path, called):
 
 def counted(olean: Path) -> tuple[int, int]:
     """Declarations and `simp` lemmas of a module."""
-    module = Module(olean, Terms())
-    try:
+    with opened(olean) as module:
         simp = module.entries.get("Lean.Meta.simpExtension")  # a module that declares nothing has none
         return len(module.constants), len(simp.pointers) if simp else 0
-    finally:
-        module.close()
 
 
 async def judge_behind(modules: Path, folder: Path, called: Run) -> None:

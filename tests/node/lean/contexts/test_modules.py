@@ -123,5 +123,4 @@ def test_what_is_open_behind_a_command_is_said_again(line, expected):
 def test_local_instances_cannot_be_said_again_while_they_hold():
     local = "section\nlocal instance : Inhabited Nat := ⟨1⟩\ntheorem one : True := trivial\nend\n"
     text = f"{local}theorem two : True := trivial\n"
-    assert scope_behind("theorem one", text) is None
-    assert scope_behind("theorem two", text) == ""
+    assert scope_behind("theorem one", text) is None and scope_behind("theorem two", text) == ""

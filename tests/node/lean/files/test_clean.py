@@ -57,8 +57,7 @@ theorem t : p := f ''"' macro " : term => `(1) -- " ¦ deriving instance Repr fo
 
 
 def test_ordinary_files_have_no_code_whatever_their_comments_and_strings_say() -> None:
-    assert code_in(HONEST) == []
-    assert code_in(HONEST.replace("\n", "\r\n")) == []
+    assert code_in(HONEST) == [] and code_in(HONEST.replace("\n", "\r\n")) == []
 
 
 def test_code_is_found_alone_and_behind_other_text_and_nothing_is_left_of_it() -> None:
@@ -149,8 +148,7 @@ FRAGMENTS = [*RUNS, *TOUCHES, *HONEST.split("\n"), *SIGNS.split(), *BLANKS]
 def is_clean(fragments: list[str], between: str) -> None:
     text = between.join(fragments)
     result = cleaned(text)
-    assert code_in(result) == []
-    assert result.count("\n") == text.count("\n")
+    assert code_in(result) == [] and result.count("\n") == text.count("\n")
     assert cleaned(result).count("\n") == text.count("\n")
 
 

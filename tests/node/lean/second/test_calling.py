@@ -143,8 +143,7 @@ def test_the_whole_library_is_checked(tmp_path):
     with file.open("w", encoding="utf-8") as out:
         library.export([], out)
     result = with_large_stack(Task(file))
-    assert result["refused"] == {} and result["not_checked"] == {}
-    assert len(result["checked"]) > 8000
+    assert result["refused"] == {} and result["not_checked"] == {} and len(result["checked"]) > 8000
     # `sorryAx` is in the library for unfinished proofs. Nothing else uses it.
     unusual = {name for name, axioms in result["axioms"].items() if not LEAN_AXIOMS.issuperset(axioms)}
     assert unusual == {"sorryAx"}

@@ -73,5 +73,4 @@ async def test_traced_examples_of_every_construct_replay_to_proved(theorems):
             header, _, conclusion = traced.statement.removeprefix(f"theorem {name}").partition(") : ")
             binders = f"{header.strip()})" if conclusion else ""
             chosen.append((Theorem(name, binders, conclusion or header.lstrip(" :")), transitions(traced)))
-    assert len(chosen) == 16
-    assert await replayed(chosen) == []
+    assert len(chosen) == 16 and await replayed(chosen) == []

@@ -11,11 +11,10 @@ from node.lean.check.files.commands import Text
 from node.lean.check.files.judging import LocalModule
 from node.lean.check.verify.kernel import KernelProcess
 from node.lean.olean.declarations import Declarations, groups, read_answer, uses
-from node.lean.olean.module import Module
 from node.lean.olean.terms import Terms
 from node.lean.process.fresh import Limits, OutOfLimits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.olean.forging import SOURCE, compile_text
+from tests.node.lean.olean.forging import SOURCE, compile_text, opened
 from tests.node.lean.olean.writer import Forged, common, details, set_flag
 
 pytestmark = pytest.mark.lean
@@ -37,11 +36,8 @@ async def kernel(tmp_path):
 
 async def rejected(olean: Path, folder: Path, kernel: KernelProcess) -> dict[str, str]:
     """The declarations of a compiled file that the kernel rejects. Raises BadOlean."""
-    terms = Terms()
-    module = Module(olean, terms)
-    module.close()
-    together = list(groups(module, uses(module, terms)))
-    document = Declarations(terms)
+    with opened(olean) as module:
+        together, document = list(groups(module, uses(module, module.reader.terms))), Declarations(module.reader.terms)
     for group in together:
         document.group(group)
     file = folder / "declarations"

@@ -9,9 +9,7 @@ from node.lean.check.verify import judge as sharing
 from node.lean.check.verify.checks import LeanMessage, batchable, parted_file, read_report, split_batch
 from node.lean.check.verify.judge import UnreadableModule
 from node.lean.olean.declarations import uses
-from node.lean.olean.module import Module
-from node.lean.olean.terms import Terms
-from tests.node.lean.olean.forging import compile_text
+from tests.node.lean.olean.forging import compile_text, opened
 
 HEADER = "import A\nopen B"
 PARTS = [["theorem a : P := by", "  p"], ["theorem b : Q :=\n  by q"], ["theorem c : R := by r"]]
@@ -62,10 +60,8 @@ def Kcccc.t : Nat := 123456789012345678901234567890
 
 def dependent_proofs(olean, tokens: list[str]) -> set[int]:
     """As `sharing.dependent_proofs`, for a compiled file. Raises UnreadableModule and BadOlean."""
-    terms = Terms()
-    module = Module(olean, terms)
-    module.close()
-    return sharing.dependent_proofs(uses(module, terms), tokens)
+    with opened(olean) as module:
+        return sharing.dependent_proofs(uses(module, module.reader.terms), tokens)
 
 
 @pytest.mark.lean

@@ -161,8 +161,7 @@ async def test_a_candidate_that_always_kills_its_worker_has_crashed_it(pool):
     killer = asyncio.create_task(kill_whoever_runs_it())
     await pool.run(plan, timeout=60, warm=None)
     killer.cancel()
-    assert plan.outcomes[0].kind is OutcomeKind.PROVED
-    assert plan.outcomes[1].kind is OutcomeKind.CRASHED
+    assert plan.outcomes[0].kind is OutcomeKind.PROVED and plan.outcomes[1].kind is OutcomeKind.CRASHED
 
 
 async def test_of_a_slow_theorem_each_process_keeps_a_part_of_the_search_and_none_is_missed():

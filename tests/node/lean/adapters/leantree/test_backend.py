@@ -205,8 +205,7 @@ def test_idle_ones_are_taken_back_and_busy_ones_kept():
     idle, used, busy = (sessions.open(0.0) for _ in range(3))
     busy.open_requests = 1
     sessions.get(used.number, 8.0)
-    assert sessions.expire(10.0) == []
-    assert sessions.expire(10.5) == [idle.number]
+    assert sessions.expire(10.0) == [] and sessions.expire(10.5) == [idle.number]
     with pytest.raises(UnknownProcess, match="idle for too long"):
         sessions.get(idle.number, 11.0)
     assert sessions.expire(18.5) == [used.number] and len(sessions) == 1

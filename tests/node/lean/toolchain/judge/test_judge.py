@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from node.lean.olean.declarations import Declarations, groups, read_answer, uses
-from node.lean.olean.module import Kind, Module
+from node.lean.olean.module import Kind
 from node.lean.olean.terms import Terms
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.olean.forging import opened
 from tests.node.lean.toolchain.judge.conftest import Judge, Run
 from tests.node.lean.toolchain.judge.declarations import Data, Parts
 from tests.node.lean.toolchain.pocket.conftest import elaborate_file
@@ -145,19 +146,17 @@ def test_without_a_library_the_kernel_knows_nothing(judged: Judge) -> None:
     data.inductive([("Unit2", "Type", [("Unit2.unit", "Unit2")])])
     data.ask("Nat", "Unit2.rec")
     answer = judged(data)
-    assert answer.accepted == [False, False, False, False, True]
-    assert answer.axioms == [None, set()]
+    assert answer.accepted == [False, False, False, False, True] and answer.axioms == [None, set()]
 
 
 def check_module(run: Run, file: Path) -> int:
     """Declare a module of the library again, after its imports. Returns the number of steps."""
-    terms = Terms()
-    module = Module(file, terms)
-    declared = [group for group in groups(module, uses(module, terms)) if group[0].kind is not Kind.QUOTIENT]
+    with opened(file) as module:
+        terms = module.reader.terms
+        declared = [group for group in groups(module, uses(module, terms)) if group[0].kind is not Kind.QUOTIENT]
     document = Declarations(terms)
     for group in declared:
         document.group(group)
-    module.close()
     finished = run(document.written(module.imports, [group[0].name for group in declared]))
     answer = read_answer(finished.stdout, len(declared), len(declared))
     refused = {group[0].name: why for group, why in zip(declared, answer.reasons, strict=True) if why}
@@ -181,9 +180,8 @@ def test_axioms_are_those_that_lean_prints(run: Run) -> None:
     # 1. Names of two modules that Lean can print.
     names: set[str] = set()
     for file in random.Random(3).sample(library(), 2):
-        module = Module(file, Terms())
-        names |= {name for name, each in module.constants.items() if each.safe and re.fullmatch(r"[\w.]+", name)}
-        module.close()
+        with opened(file) as module:
+            names |= {name for name, each in module.constants.items() if each.safe and re.fullmatch(r"[\w.]+", name)}
     chosen = [name for name in sorted(names) if "_" not in name.split(".")[-1][:1] and not re.search(r"\.\d|\._", name)]
     # 2. The judge's answer, and Lean's.
     asked = run(Declarations(Terms()).written(["Init"], chosen)).stdout

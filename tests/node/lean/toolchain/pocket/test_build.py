@@ -29,12 +29,13 @@ def sources(tmp_path: Path) -> Path:
     return folder
 
 
-def build_program(sources: Path, out: Path) -> str:
-    """A Python program that builds and reports line by line."""
-    return (
-        "from functools import partial; from pathlib import Path; from node.lean.toolchain.pocket import build\n"
-        f"build.build(Path({str(out)!r}), sources=Path({str(sources)!r}), report=partial(print, flush=True))"
-    )
+def program(code: str, *arguments: Path) -> list[str]:
+    """The command of a Python program with `build` and `paths`, its arguments."""
+    head = "import sys\nfrom pathlib import Path\nfrom node.lean.toolchain.pocket import build\n"
+    return [sys.executable, "-c", f"{head}paths = [*map(Path, sys.argv[1:])]\n{code}", *map(str, arguments)]
+
+
+BUILD = "build.build(paths[1], sources=paths[0], report=lambda line: print(line, flush=True))"
 
 
 def test_a_build_is_made_once_per_text(sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,8 +77,8 @@ def test_a_damaged_build_is_made_again(sources: Path, tmp_path: Path) -> None:
 
 
 def test_concurrent_builds_share_one(sources: Path, tmp_path: Path) -> None:
-    program = build_program(sources, tmp_path / "out")
-    started = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    command = program(BUILD, sources, tmp_path / "out")
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     outputs = [process.communicate(timeout=120)[0] for process in started]
     assert [process.returncode for process in started] == [0] * 4
     assert sum("built in" in output for output in outputs) == 1
@@ -85,8 +86,7 @@ def test_concurrent_builds_share_one(sources: Path, tmp_path: Path) -> None:
 
 
 def test_a_build_killed_half_way_leaves_nothing_half_done(sources: Path, tmp_path: Path) -> None:
-    program = build_program(sources, tmp_path / "out")
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(program(BUILD, sources, tmp_path / "out"), stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert "Base" in process.stdout.readline()  # the first of two modules is compiled, the second is not
     process.kill()
@@ -96,21 +96,10 @@ def test_a_build_killed_half_way_leaves_nothing_half_done(sources: Path, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == [".out.lock", "out", "sources"]
 
 
-HOLD = """
-import sys
-from pathlib import Path
-from node.lean.toolchain.pocket import build
-print(build.hold(Path(sys.argv[1])), flush=True)
-sys.stdin.read()
-"""
-
-PRUNE = """
-import sys
-from pathlib import Path
-from node.lean.toolchain.pocket import build
-for _ in range(50):
-    build.prune(Path(sys.argv[1]), keep=1)
-"""
+HOLD, PRUNE = (
+    "print(build.hold(*paths), flush=True); sys.stdin.read()",
+    "for _ in range(50): build.prune(*paths, keep=1)",
+)
 
 
 def place(cache: Path, name: str, used: int) -> Path:
@@ -140,8 +129,8 @@ def test_a_build_that_a_process_holds_stays_until_the_process_is_killed(tmp_path
     oldest = place(tmp_path, "a", 0)
     for used, name in enumerate("bcd", start=1):
         place(tmp_path, name, used)
-    command, pipe = [sys.executable, "-c", HOLD, str(oldest)], subprocess.PIPE
-    holder = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+    pipe = subprocess.PIPE
+    holder = subprocess.Popen(program(HOLD, oldest), stdin=pipe, stdout=pipe, text=True)
     assert holder.stdout is not None and holder.stdout.readline() == "True\n"
     os.utime(oldest / build.SEAL, (0, 0))  # holding it made it the last used one
     build.prune(tmp_path)
@@ -156,10 +145,9 @@ def test_a_build_that_a_process_holds_stays_until_the_process_is_killed(tmp_path
 def test_many_processes_prune_at_once(tmp_path: Path) -> None:
     for used in range(30):
         place(tmp_path, str(used), used)
-    started = [subprocess.Popen([sys.executable, "-c", PRUNE, str(tmp_path)]) for _ in range(4)]
+    started = [subprocess.Popen(program(PRUNE, tmp_path)) for _ in range(4)]
     assert [process.wait(timeout=60) for process in started] == [0] * 4
-    assert left(tmp_path) == {"pocket-29"}
-    assert build.built_key(tmp_path / "pocket-29") == "29"
+    assert left(tmp_path) == {"pocket-29"} and build.built_key(tmp_path / "pocket-29") == "29"
 
 
 def test_a_missing_library_is_explained() -> None:
@@ -171,15 +159,13 @@ def test_a_missing_library_is_explained() -> None:
 
 async def test_it_dies_with_its_parent() -> None:
     """A parent starts Lean on an endless input and is killed; Lean must not outlive it."""
-    program = (
-        "import os, subprocess, sys\n"
-        "from node.lean.toolchain.pocket import build\n"
+    code = (
+        "import os, subprocess\n"
         "environment = build.environment() | {'PROOFMESH_DIE_WITH_PARENT': str(os.getpid())}\n"
         "child = subprocess.Popen([*build.command(), '--stdin'], env=environment, stdin=subprocess.PIPE)\n"
-        "print(child.pid, flush=True)\n"
-        "child.wait()\n"
+        "print(child.pid, flush=True)\nchild.wait()\n"
     )
-    parent = await spawn_child([sys.executable, "-c", program], stdout=asyncio.subprocess.PIPE)
+    parent = await spawn_child(program(code), stdout=asyncio.subprocess.PIPE)
     assert parent.stdout is not None
     child = psutil.Process(int(await parent.stdout.readline()))
     maps = Path(f"/proc/{child.pid}/maps")
