@@ -2,23 +2,28 @@
 
 import shlex
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 from aiohttp import web
 
+from common.lean import Step, Theorem
+from common.protocol.messages import LeanRunReply, LeanRunRequest
 from node.lean.adapters.leantree.backend import LeanTreeBackend
 from node.lean.adapters.leantree.server import LeanTreeServer
 from node.lean.adapters.leantree.service import LeanTreeServerSettings, make_server
 from node.lean.adapters.repl.backend import ReplBackend
-from node.lean.backend import Backend
+from node.lean.backend import Backend, OutcomeCache
+from node.lean.requests import Requests
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.pool import Pool
 from node.lean.worker.process import WorkerOptions
 
+PATIENCE = 60.0
+"""Seconds for what ends by itself."""
 Started = TypeVar("Started", bound=Backend)
 REPL = f"{shlex.quote(sys.executable)} -m node.command.cli repl --no-sandbox"
 """Our own REPL, as a command."""
@@ -81,6 +86,19 @@ async def started(backend: Started) -> AsyncIterator[Started]:
         yield backend
     finally:
         await backend.stop()
+
+
+def requests_on(backend: Backend) -> Requests:
+    return Requests(backend, OutcomeCache(0), longest=PATIENCE)
+
+
+async def run(
+    backend: Backend, theorem: Theorem, path: Iterable[Step], *tactics: str, timeout: float = PATIENCE
+) -> LeanRunReply:
+    request = LeanRunRequest(theorem=theorem, path=tuple(path), tactics=tactics, timeout=timeout)
+    reply = await requests_on(backend).run(request)
+    assert isinstance(reply, LeanRunReply), reply
+    return reply
 
 
 BACKENDS: dict[str, Callable[..., AbstractAsyncContextManager[Backend]]] = {

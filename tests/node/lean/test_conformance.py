@@ -15,11 +15,10 @@ import psutil
 import pytest
 
 from common.lean import BadStatement, OutcomeKind, Step, Theorem
-from common.protocol.messages import Failure, LeanRunReply, LeanRunRequest
-from node.lean.backend import Backend, BackendFull, OutcomeCache, TacticBatch
-from node.lean.requests import Requests
+from common.protocol.messages import Failure, LeanRunRequest
+from node.lean.backend import Backend, BackendFull, TacticBatch
 from tests.background import Elsewhere
-from tests.node.lean.backends import BACKENDS
+from tests.node.lean.backends import BACKENDS, PATIENCE, requests_on, run
 from tests.node.lean.corpus import corpus
 from tests.node.lean.tables import cells
 from tests.waiting import eventually
@@ -34,9 +33,6 @@ AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 EXISTS = Theorem("t", "", "∃ n : Nat, n = 49 ∧ n = 49")
 
 FOR_EVER = "repeat (have := trivial)"
-PATIENCE = 60.0
-"""Seconds for what ends by itself."""
-
 
 WORKER_FIRST = [name if name == "worker" else pytest.param(name, marks=pytest.mark.slow) for name in BACKENDS]
 
@@ -63,17 +59,6 @@ async def own_backend(request):
     """For a test that kills its processes."""
     async with BACKENDS[request.param]() as backend:
         yield backend
-
-
-def requests_on(backend: Backend) -> Requests:
-    return Requests(backend, OutcomeCache(0), longest=PATIENCE)
-
-
-async def run(backend: Backend, theorem: Theorem, path, *tactics: str, timeout: float = PATIENCE) -> LeanRunReply:
-    request = LeanRunRequest(theorem=theorem, path=tuple(path), tactics=tactics, timeout=timeout)
-    reply = await requests_on(backend).run(request)
-    assert isinstance(reply, LeanRunReply), reply
-    return reply
 
 
 async def kinds(backend: Backend, theorem: Theorem, *tactics: str, timeout: float = PATIENCE) -> list[OutcomeKind]:

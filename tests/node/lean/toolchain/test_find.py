@@ -7,16 +7,13 @@ from pathlib import Path
 import pytest
 
 from common.lean import OutcomeKind, Step, Theorem
-from common.protocol.messages import LeanRunRequest
 from common.settings import LeanSettings
-from node.lean.backend import OutcomeCache
-from node.lean.requests import Requests
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
 from node.lean.worker.pool import Pool
 from node.lean.worker.process import WorkerOptions
 from tests import lean_project
-from tests.node.lean.backends import started
+from tests.node.lean.backends import run, started
 from tests.node.lean.verify.recorded import opened
 
 pytestmark = pytest.mark.lean
@@ -179,11 +176,8 @@ async def test_tactics_and_verification_run_with_them(home, toolchain, tmp_path)
     ask_for(project, **{"tactic.hygienic": False})
     lean = found(home, project)
     async with started(Pool(lean, WorkerOptions(), workers=1, queue=10)) as pool, opened(lean) as verifier:
-        requests = Requests(pool, OutcomeCache(0), longest=60)
-        (first,) = (await requests.run(LeanRunRequest(theorem=theorem, tactics=tactics[:1]))).outcomes
-        path = (Step("intro", 0, first.layout),)
-        request = LeanRunRequest(theorem=theorem, path=path, tactics=tactics[1:])
-        (second,) = (await requests.run(request)).outcomes
+        (first,) = (await run(pool, theorem, (), tactics[0])).outcomes
+        (second,) = (await run(pool, theorem, [Step("intro", 0, first.layout)], tactics[1])).outcomes
         assert second.kind is OutcomeKind.PROVED, second
         verdict = await verifier.verify(theorem, "\n".join(tactics))
         assert verdict.accepted, verdict.reason

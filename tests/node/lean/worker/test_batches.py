@@ -6,7 +6,7 @@ import asyncio
 import pytest
 
 from common.lean import Outcome, OutcomeKind, Step, Theorem
-from common.protocol.messages import LeanRunReply, LeanRunRequest
+from common.protocol.messages import LeanRunRequest
 from node.lean.backend import OutcomeCache, TacticBatch
 from node.lean.requests import Requests, screen
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -14,7 +14,7 @@ from node.lean.worker.document import Frame
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool
 from node.lean.worker.process import LeanProcess, WorkerOptions
-from tests.node.lean.backends import started, worker
+from tests.node.lean.backends import run, started, worker
 from tests.node.lean.corpus import PARSER, Case, asked_alone, corpus
 
 pytestmark = pytest.mark.lean
@@ -128,10 +128,7 @@ FOR_EVER = "repeat (have := trivial)"
 
 
 async def outcome_kinds(pool: Pool, theorem: Theorem, *tactics: str, timeout: float = 1.0) -> list[OutcomeKind]:
-    requests = Requests(pool, OutcomeCache(0), longest=60)
-    reply = await requests.run(LeanRunRequest(theorem=theorem, tactics=tactics, timeout=timeout))
-    assert isinstance(reply, LeanRunReply), reply
-    return [outcome.kind for outcome in reply.outcomes]
+    return [outcome.kind for outcome in (await run(pool, theorem, (), *tactics, timeout=timeout)).outcomes]
 
 
 async def test_heartbeats_end_a_tactic_before_the_clock_does():
