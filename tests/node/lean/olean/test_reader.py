@@ -169,7 +169,7 @@ def label(text: bytes) -> Change:
 
 def limbs(*words: int) -> Change:
     """The digits of the first large number."""
-    return lambda forged: setattr(first(forged, INTEGER), "data", struct.pack("<QQ", *words))
+    return lambda forged: setattr(first(forged, INTEGER), "data", struct.pack(f"<{len(words)}Q", *words))
 
 
 def set_kind(forged: Forged, kind: int) -> None:
@@ -200,7 +200,10 @@ WRONG: dict[str, tuple[str, list[Change]]] = {
     ),
     "a string that does not end, or is no UTF-8": ("string", [label(b"a labelA"), label(b"\xff label\0")]),
     # The kernel takes the number 5 as an object for another one than the boxed 5, and would prove that they differ.
-    "a number that Lean would write otherwise": ("shortest form", [limbs(n, 0) for n in (5, 1 << 62, (1 << 63) - 1)]),
+    "a number that Lean would write otherwise": (
+        "shortest form",
+        [limbs(number, *more) for number in (5, 1 << 62, (1 << 63) - 1) for more in ((), (0,))],
+    ),
     "a negative number": ("", [lambda forged: first(forged, INTEGER).claims.update({1: 0xFF000002 << 32 | 2})]),
     # The kernel believes summaries: it would not instantiate without loose variables, not replace without parameters.
     "a wrong summary of a term": (
