@@ -182,11 +182,9 @@ def with_eq(export: Export) -> Export:
         "α : Sort u_1, {0} a : α, {0} m : (∀ b : α, ∀ t : Eq.{{u_1}} α a b, Sort u), {0} r : m a (Eq.refl.{{u_1}} α a)"
     )
     recursor = f"∀ {binders.format('∀')}, ∀ b : α, ∀ t : Eq.{{u_1}} α a b, m b t"
-    return export.inductive(
-        *("Eq", EQ, [("Eq.refl", "∀ α : Sort u_1, ∀ a : α, Eq.{u_1} α a a")]),
-        ("u u_1", recursor, [(0, f"λ {binders.format('λ')}, r")]),
-        **{"levels": "u_1", "parameters": 2, "indices": 1, "k": True},
-    )
+    made = ("u u_1", recursor, [(0, f"λ {binders.format('λ')}, r")])
+    constructors = [("Eq.refl", "∀ α : Sort u_1, ∀ a : α, Eq.{u_1} α a a")]
+    return export.inductive("Eq", EQ, constructors, made, levels="u_1", parameters=2, indices=1, k=True)
 
 
 def with_bool(export: Export, first: str = "Bool.false", second: str = "Bool.true") -> Export:

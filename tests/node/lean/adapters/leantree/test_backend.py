@@ -113,7 +113,8 @@ async def test_what_is_no_leantree_server_is_named():
 ENDED = "Lean REPL process ended unexpectedly"
 ERRORS = {
     "forgets": (2, "Branch 1 not found for process 1"),
-    **{"killed": (1, f"{ENDED} (killed by SIGKILL)"), "dies": (9, f"{ENDED} (SIGSEGV)")},
+    "killed": (1, f"{ENDED} (killed by SIGKILL)"),
+    "dies": (9, f"{ENDED} (SIGSEGV)"),
     "eats": (9, "Lean REPL ran out of memory (INTERNAL PANIC)"),
 }
 """What a server says of these tactics, and how often, before it proves them."""
