@@ -86,7 +86,7 @@ scoped[Foo] notation "x" => 1 ¦ notation "a\\"" => 1\n-- notation "y" => 2 ¦ u
 TOUCHES += RUNS
 
 
-def test_what_a_statement_may_depend_on_without_naming_it_is_cells() -> None:
+def test_what_a_statement_may_depend_on_without_naming_it_is_listed() -> None:
     line = 1 + HONEST.count("\n")
     for text in TOUCHES:
         assert touches_statements(text), text

@@ -63,7 +63,8 @@ SEEDS = {HONEST: (0, 8, 15), MODULE: (0, 11)}
 """The later ones are refused for reasons that few others meet."""
 
 
-@pytest.mark.parametrize("every", [False, pytest.param(True, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
 @pytest.mark.parametrize("text", [HONEST, MODULE], ids=["files", "last parts"])
 async def test_of_changed_files_nothing_is_accepted_but_what_the_text_proves(text: str, every: bool) -> None:
     seeds = range(2000) if every else SEEDS[text]
