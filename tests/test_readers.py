@@ -36,15 +36,7 @@ from tests.hostile import HOSTILE
 from tests.message_values import CHARACTERS
 
 STATEMENT = {"name": "t", "binders": "", "conclusion": "True", "family": "f", "level": 1, "header": ""}
-STEP = {
-    "theorem": "t",
-    "state": "⊢ True",
-    "tactic": "trivial",
-    "remaining_steps": 1,
-    "block": 0,
-    "step": 0,
-    "parent": -1,
-}
+STEP = {"theorem": "t", "state": "⊢ True", "tactic": "simp", "remaining_steps": 1, "block": 0, "step": 0, "parent": -1}
 PROOF = {"name": "t", "statement": "theorem t : True", "proof": "by trivial", "header": "", "weight": 1.0}
 CONJECTURE = {**PROOF, "lemma": "theorem l : True", "conjecture": "theorem c : 1 = 1"}
 TRACED = {"theorems": [{"name": "t", "blocks": [{"steps": [{"state": "⊢ p", "tactic": "x", "remaining_steps": 1}]}]}]}
@@ -54,7 +46,7 @@ CORPUS = {"path": "A.lean", "imports": ["B.lean"], "premises": [PREMISE]}
 REWARD = {"theorem": "theorem t : True", "header": "", "state": "⊢ True", "steps": ["skip"], "remaining": ["rfl"]}
 POINT = {"time": 1.0, "step": 3, "loss": 0.5}
 CONFIG = b'[run]\nname = "a"\n[bus]\nurl = "nats://x:1"\n'
-LEAN = b"import A\n/-- d -/\ntheorem t (n : Nat) : n = n := by\n  rfl\n\ntheorem u : True := by sorry\n"
+LEAN = "import A\n/-- d -/\ntheorem t (n : Nat) : n = n := by\n  rfl\n\ntheorem u : True := by sorry\n"
 WRITTEN = "<think>so</think>\n```lean4\ntheorem t : True := by\n  trivial\n```\n"
 
 NONE: tuple[type[Exception], ...] = ()
@@ -85,10 +77,14 @@ def damaged_bytes(content: bytes) -> st.SearchStrategy[bytes]:
     """Content that is cut, overwritten, or has something in the middle; or any bytes."""
     place = st.integers(0, len(content))
     piece = st.one_of(st.binary(max_size=6), st.sampled_from([HOSTILE.encode(), b"[" * 5000, b"\n", b'"', b"/-", b"`"]))
-    changed = st.tuples(place, piece, st.integers(0, 9)).map(
-        lambda cut: content[: cut[0]] + cut[1] + content[cut[0] + cut[2] :]
-    )
+    cuts = st.tuples(place, piece, st.integers(0, 9))
+    changed = cuts.map(lambda cut: content[: cut[0]] + cut[1] + content[cut[0] + cut[2] :])
     return st.one_of(place.map(lambda end: content[:end]), changed, st.binary(max_size=40))
+
+
+def damaged_text(text: str) -> st.SearchStrategy[str]:
+    """The same of a text."""
+    return damaged_bytes(text.encode()).map(lambda content: content.decode("utf-8", "replace"))
 
 
 def lines_of(row: dict[str, Any]) -> st.SearchStrategy[bytes]:
@@ -112,7 +108,7 @@ class Reader:
 
 
 def file(name: str, read: Callable[[Path], object]) -> Callable[[bytes, Path], object]:
-    """Reads a file of this name; if it is a folder's, `read` gets the folder."""
+    """Reads a file of this name."""
 
     def reading_of(content: bytes, folder: Path) -> object:
         path = folder / name
@@ -120,6 +116,11 @@ def file(name: str, read: Callable[[Path], object]) -> Callable[[bytes, Path], o
         return read(path)
 
     return reading_of
+
+
+def in_folder(name: str, read: Callable[[Path], object]) -> Callable[[bytes, Path], object]:
+    """Reads the folder in which a file has this name."""
+    return file(name, lambda path: read(path.parent))
 
 
 def row_of(row: dict[str, Any], read: Callable[[Any], object]) -> Reader:
@@ -145,8 +146,8 @@ def parsed(sample: str, _: Path) -> None:
             outputs.parse_proof(template, Sample(sample, cut=cut), theorem)
 
 
-TEXTS = damaged_bytes(WRITTEN.encode()).map(lambda content: content.decode("utf-8", "replace"))
-LEAN_TEXTS = damaged_bytes(LEAN).map(lambda content: content.decode("utf-8", "replace"))
+LEAN_TEXTS, BANK = damaged_text(LEAN), (BankError,)
+SQLITE = damaged_bytes(b"SQLite format 3\0" * 9)
 
 READERS = {
     "config": Reader(
@@ -156,41 +157,27 @@ READERS = {
     ),
     "metrics": Reader(lines_of(POINT), file("metrics.jsonl", lambda path: [*map(curves.decode_line, path.open("rb"))])),
     "evaluations.jsonl": Reader(lines_of(POINT), file("evaluations.jsonl", curves.read_evaluations)),
-    "training.json": Reader(
-        damaged_bytes(b'{"kind": 1}'), file("training.json", lambda p: curves.read_about(p.parent))
-    ),
+    "training.json": Reader(damaged_bytes(b'{"kind": 1}'), in_folder("training.json", curves.read_about)),
     "context": Reader(
         damaged_bytes(Context.of("def a := 1\n" * 9).packed),
         lambda packed, _: Context(Context.of("def a := 1\n" * 9).digest, packed).text,
         (BadContext,),
     ),
-    "records": Reader(
-        damaged_bytes(b"SQLite format 3\0" * 9), file("proofs.sqlite", opened(Store)), (RunDirectoryError,)
-    ),
-    "agent": Reader(
-        damaged_bytes(b"SQLite format 3\0" * 9),
-        file("agent.sqlite", lambda path: opened(AgentStore)(path.parent)),
-        (AgentError,),
-    ),
-    "stp": Reader(
-        damaged_bytes(b"SQLite format 3\0" * 9), file("stp.sqlite", lambda p: opened(open_run)(p.parent)), (StpError,)
-    ),
+    "records": Reader(SQLITE, file("proofs.sqlite", opened(Store)), (RunDirectoryError,)),
+    "agent": Reader(SQLITE, in_folder("agent.sqlite", opened(AgentStore)), (AgentError,)),
+    "stp": Reader(SQLITE, in_folder("stp.sqlite", opened(open_run)), (StpError,)),
     "bank": Reader(
-        lines_of(STATEMENT), file("train.jsonl.gz", lambda p: bank.load_statements("train", p.parent)), (BankError,)
+        lines_of(STATEMENT), in_folder("train.jsonl.gz", lambda at: bank.load_statements("train", at)), BANK
     ),
     "bank's transitions": Reader(
-        lines_of({**STEP, "level": 1, "family": "f"}),
-        file("transitions.jsonl.gz", lambda path: bank.load_transitions(path.parent)),
-        (BankError,),
+        lines_of({**STEP, "level": 1, "family": "f"}), in_folder("transitions.jsonl.gz", bank.load_transitions), BANK
     ),
-    "statements of a file": Reader(
-        lines_of(PROOF), file("a.jsonl", lambda p: [*sources.read_rows(str(p))]), (BankError,)
-    ),
+    "statements of a file": Reader(lines_of(PROOF), file("a.jsonl", lambda p: [*sources.read_rows(str(p))]), BANK),
     "Lean text": Reader(LEAN_TEXTS, lambda text, _: [*statements.statements_of_lean(text)]),
     "text with statements": Reader(LEAN_TEXTS, lambda text, _: [*statements.statements_of_text(text)]),
     "a statement": Reader(LEAN_TEXTS, lambda text, _: statements.theorem(text), (statements.Refused,)),
     "a source": Reader(
-        damaged_bytes(b"transitions:bank@all*2").map(lambda name: name.decode("utf-8", "replace")),
+        damaged_text("transitions:bank@all*2"),
         lambda name, _: grammar.parse(name, ("transitions", "proofs"), "proofs"),
         (InputError,),
     ),
@@ -200,9 +187,7 @@ READERS = {
     "a conjecture": row_of(CONJECTURE, rows.conjecture_of),
     "a text": row_of({"text": "a"}, rows.text_of),
     "an evaluation": Reader(
-        damaged_bytes(b'{"name": "a"}'),
-        file("evaluation.json", lambda path: evaluations.read(path.parent)),
-        (evaluations.FolderError,),
+        damaged_bytes(b'{"name": "a"}'), in_folder("evaluation.json", evaluations.read), (evaluations.FolderError,)
     ),
     "attempts of an evaluation": Reader(
         lines_of({"name": "t", "outcome": "proved"}),
@@ -214,13 +199,13 @@ READERS = {
         file("a.toml", lambda path: templates.load(str(path))),
         (templates.TemplateError,),
     ),
-    "what a model writes": Reader(TEXTS, parsed),
+    "what a model writes": Reader(damaged_text(WRITTEN), parsed),
     "progress": Reader(lines_of(LEANPROGRESS), file("a.jsonl", lambda p: progress.read(str(p))), (InputError,)),
     "progress of transitions": Reader(lines_of(STEP), file("a.jsonl", lambda p: progress.read(str(p))), (InputError,)),
     "a corpus": Reader(lines_of(CORPUS), file("corpus.jsonl", read_corpus), (RetrievalError,)),
     "a reward's row": Reader(
         damaged_row(REWARD).map(
-            lambda row: {name: [value] for name, value in dict(row or {}).items()} if isinstance(row, dict) else {}
+            lambda row: {name: [value] for name, value in row.items()} if isinstance(row, dict) else {}
         ),
         lambda columns, _: reading.rows_of("tactics", columns, 1),
         (reading.BadRow,),
@@ -231,14 +216,10 @@ READERS = {
 
 @pytest.mark.parametrize("examples", [15, pytest.param(300, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", READERS)
-def test_damaged_data_is_read_or_refused_with_the_error_that_the_reader_names(
-    name: str, examples: int, tmp_path: Path
-) -> None:
-    reader, folder = READERS[name], tmp_path / "data"
+def test_damaged_data_is_read_or_refused_with_the_readers_own_error(name: str, examples: int, tmp_path: Path) -> None:
+    reader, folder, calm = READERS[name], tmp_path / "data", list(HealthCheck)
 
-    @settings(
-        max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-    )
+    @settings(max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=calm)
     @given(reader.data)
     def damage(data: Any) -> None:
         shutil.rmtree(folder, ignore_errors=True)

@@ -55,11 +55,9 @@ def test_what_ends_a_command_is_one_message_and_an_exit_code(
 
 
 def test_flags_override_defaults_and_have_limits() -> None:
-    found = []
-    command(
-        Settings, ["--count", "5"], lambda each: found.append(each) or 0, prog="count", default=Settings(9, Path("a"))
-    )
-    assert found == [Settings(5, Path("a"))]
+    seen, default = [], Settings(9, Path("a"))
+    command(Settings, ["--count", "5"], lambda each: seen.append(each) or 0, prog="count", default=default)
+    assert seen == [Settings(5, Path("a"))]
     with pytest.raises(ConfigError, match="--count"):
         command(Settings, ["--count", "0"], run, prog="count")
     with pytest.raises(SystemExit) as ended:
@@ -92,7 +90,7 @@ class Options:
     """A number."""
 
 
-def test_help_has_plain_placeholders_and_no_empty_defaults(
+def test_help_is_plain_and_has_no_empty_defaults(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")

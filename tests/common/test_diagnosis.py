@@ -29,11 +29,8 @@ async def test_a_running_node_is_asked_for_stacks_memory_and_its_level(
     async def asked(*flags: object) -> Answer:
         return await asyncio.to_thread(called, main, *flags, *mesh_run.flags)
 
-    log = (tmp_path / "node.log").open("wb")
-    async with (
-        node_process("serve", mesh_run, env={"TMPDIR": str(tmp_path)}, stderr=log) as node,
-        controlling(mesh_run) as url,
-    ):
+    log, env = (tmp_path / "node.log").open("wb"), {"TMPDIR": str(tmp_path)}
+    async with node_process("serve", mesh_run, env=env, stderr=log) as node, controlling(mesh_run) as url:
         log.close()
         await registered(bus, "phase-one")
         ran = await asked("tester", "--stacks", "--memory", "--profile", "--seconds", "0.1")

@@ -24,16 +24,13 @@ def test_records_reach_the_file_and_the_forwarder(tmp_path: Path, capsys: pytest
     assert (lines[0]["simulations"], lines[0]["node"], lines[0]["level"]) == (16, "p1", "info")
     records = forwarder.take(10)
     assert [record.event for record in records] == ["search done", "from elsewhere"]
-    assert records[0].fields["simulations"] == "16"
-    assert forwarder.take(10) == []
+    assert records[0].fields["simulations"] == "16" and forwarder.take(10) == []
     with pytest.raises(ValueError, match="debug, info, warning, error"):
         logging.configure("loud")
 
 
 @pytest.mark.parametrize("json_lines", [False, True])
-def test_no_log_shows_the_password_of_a_url(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], json_lines: bool
-) -> None:
+def test_no_log_has_the_password_of_a_url(tmp_path: Path, capsys: pytest.CaptureFixture[str], json_lines: bool) -> None:
     url, forwarder = "nats://mesh:PASSWORD@h:4222", logging.Forwarder("prover", "p1")
     logging.configure("info", file=tmp_path / "log", forwarder=forwarder, json_lines=json_lines)
     try:
@@ -54,8 +51,7 @@ def test_a_full_queue_drops_the_oldest_and_counts_them() -> None:
     for number in range(logging.FORWARD_QUEUE + 5):
         forwarder.add("info", f"event {number}", {})
     records = forwarder.take(10**6)
-    assert len(records) == logging.FORWARD_QUEUE
-    assert records[0].event == "event 5"
+    assert (len(records), records[0].event) == (logging.FORWARD_QUEUE, "event 5")
     assert logging._dropped._value.get() - before == 5
 
 
@@ -80,9 +76,7 @@ def test_a_flood_is_told_as_a_count_and_hides_no_other_message(monkeypatch: pyte
     assert "left_out" not in forwarder.take(1)[0].fields
 
 
-def test_a_log_file_is_put_aside_when_it_is_full_and_the_oldest_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_log_file_is_put_aside_and_the_oldest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging, "FILE_BYTES", 2000)
     logging.configure("info", file=tmp_path / "p1.log")
     for number in range(200):
@@ -90,8 +84,7 @@ def test_a_log_file_is_put_aside_when_it_is_full_and_the_oldest_go(
     files = sorted(tmp_path.iterdir())
     assert [file.name for file in files] == ["p1.log", "p1.log.1", "p1.log.2", "p1.log.3"]
     assert all(file.stat().st_size <= 2000 for file in files)
-    newest_last = [line for file in reversed(files) for line in file.read_text().splitlines()]
-    numbers = [json.loads(line)["number"] for line in newest_last]
+    numbers = [json.loads(line)["number"] for file in reversed(files) for line in file.read_text().splitlines()]
     assert numbers == list(range(numbers[0], 200)) and numbers[0] > 0
 
 
@@ -105,7 +98,7 @@ def test_a_line_that_the_file_does_not_take_is_counted_and_ends_nothing(tmp_path
     assert "kept" in (tmp_path / "p1.log").read_text()
 
 
-def test_the_log_of_another_process_is_put_aside_while_that_process_goes_on_writing(
+def test_the_log_of_another_process_is_put_aside_while_that_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging, "FILE_BACKUPS", 2)
@@ -124,9 +117,7 @@ def test_the_log_of_another_process_is_put_aside_while_that_process_goes_on_writ
     assert not logging.keep_small(tmp_path / "missing.log", limit=0)
 
 
-def test_no_value_controls_the_terminal_or_looks_like_another_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_value_controls_the_terminal_or_forges_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     forwarder = logging.Forwarder("prover", "p1")
     logging.configure("info", file=tmp_path / "log", forwarder=forwarder)
     forged = "12:00:00 [info     ] all proofs accepted"

@@ -88,12 +88,8 @@ def test_gpus_are_shown_in_base_units_and_what_one_does_not_tell_is_left_out(mon
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
     assert show_gpus(metrics)
     text = metrics.render().decode()
-    for line in (
-        'busy_ratio{gpu="0"} 0.37',
-        'memory_used_bytes{gpu="1"} 3.221225472e+09',
-        'power_watts{gpu="0"} 123.5',
-    ):
-        assert f"proofmesh_gpu_{line}" in text
+    shown = ('busy_ratio{gpu="0"} 0.37', 'memory_used_bytes{gpu="1"} 3.221225472e+09', 'power_watts{gpu="0"} 123.5')
+    assert all(f"proofmesh_gpu_{line}" in text for line in shown), text
     assert 'proofmesh_gpu_energy_joules_total{gpu="1"} 5000.0' in text and 'busy_ratio{gpu="1"}' not in text
     assert prometheus.problems(text) == []
     assert gpu_values(metrics) == {"gpu_share": 0.37, "gpu_memory_share": round(3 / 80, 3)}

@@ -72,21 +72,18 @@ async def test_a_node_announces_itself_reports_and_drains_on_sigterm(bus: Bus, m
         info = await registered(bus, "phase-one")
         assert (info.role, info.pid, info.capacity) == ("tester", process.pid, {"searches": 8})
         assert info.node_id.startswith("tester-")
-
         status, health = await fetch(info.metrics_url.replace("/metrics", "/healthz"))
         assert status == 200 and '"status":"ok"' in health and info.node_id in health
         status, metrics = await fetch(info.metrics_url)
-        assert status == 200
-        for line in ("test_things_total 7.0", "loop_lag_max_seconds", "bus_connected 1.0"):
-            assert f"proofmesh_{line}" in metrics
+        shown = ("test_things_total 7.0", "loop_lag_max_seconds", "bus_connected 1.0")
+        assert status == 200 and all(f"proofmesh_{line}" in metrics for line in shown)
 
         beats = lambda: [m for m in heard if isinstance(m, Heartbeat) and m.values.get("searches") == 3.0]  # noqa: E731
         await eventually(lambda: bool(beats()), what="a heartbeat with the reported value")
         assert beats()[0].node_id == info.node_id
 
-        asking = asyncio.create_task(
-            bus.request("ctl.test", PauseRequest(epoch=5, seconds=0.5), PauseAcknowledged, timeout=30)
-        )
+        asked = PauseRequest(epoch=5, seconds=0.5)
+        asking = asyncio.create_task(bus.request("ctl.test", asked, PauseAcknowledged, timeout=30))
         await eventually(lambda: any(isinstance(m, LogRecord) and m.event == "at work" for m in heard), what="its log")
         process.send_signal(signal.SIGTERM)
         assert (await asking).epoch == 5  # what was at work is answered
@@ -95,9 +92,7 @@ async def test_a_node_announces_itself_reports_and_drains_on_sigterm(bus: Bus, m
     assert await bus.nodes() == []
 
 
-async def test_a_second_signal_ends_a_node_at_once_and_its_registry_entry_expires(
-    bus: Bus, mesh_run: RunOnBroker
-) -> None:
+async def test_a_second_signal_ends_a_node_at_once_and_its_entry_expires(bus: Bus, mesh_run: RunOnBroker) -> None:
     await streams.ensure(bus, node_ttl=1.5)
     async with node_process("ignore", mesh_run, **PIPES) as process:
         await registered(bus, "running")
@@ -164,18 +159,14 @@ def test_an_end_is_said_and_told_to_the_run_and_a_crash_with_its_traceback(
     background.run(bus.close())
 
 
-def test_a_metrics_port_in_use_and_a_bad_run_name_are_said(
-    mesh_run: RunOnBroker, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_port_in_use_and_a_bad_run_name_are_said(mesh_run: RunOnBroker, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_node("tester", NodeSettings(run="No Such Run"), done) == 2
     assert "lower-case letters" in capsys.readouterr().err
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert run_node("tester", replace(mesh_run.node, metrics_port=port), done) == 1
     errors = capsys.readouterr().err
-    assert f"127.0.0.1:{port}" in errors
-    assert "in use" in errors
-    assert "Traceback" not in errors
+    assert f"127.0.0.1:{port}" in errors and "in use" in errors and "Traceback" not in errors
 
 
 # --- health, lag and outages ------------------------------------------------------------------------------------------
@@ -189,8 +180,7 @@ async def test_a_problem_shows_in_healthz_and_in_the_registry(bus: Bus, mesh_run
     async with living(mesh_run.node, sick):
         info = await registered(bus, "unhealthy")
         status, health = await fetch(info.metrics_url.replace("/metrics", "/healthz"))
-    assert status == 503
-    assert "no Lean worker starts" in health
+    assert status == 503 and "no Lean worker starts" in health
 
 
 async def test_a_blocked_event_loop_is_noticed(mesh_run: RunOnBroker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +209,7 @@ async def test_a_node_without_a_broker_says_so_waits_and_can_be_stopped(unused_t
     assert not any(line["event"] == "nothing to do" for line in logs)
 
 
-async def test_a_node_outlives_its_broker_returns_to_it_and_can_leave_without_it(
+async def test_a_node_returns_to_its_broker_and_can_leave_without_it(
     own_broker: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pulse, "HEARTBEAT_SECONDS", 0.05)
@@ -232,8 +222,7 @@ async def test_a_node_outlives_its_broker_returns_to_it_and_can_leave_without_it
             healthz = info.metrics_url.replace("/metrics", "/healthz")
 
             await own_broker.stop(grace=0)
-            health = await fetched(healthz, 503)
-            assert "the broker is away" in health
+            assert "the broker is away" in await fetched(healthz, 503)
             await start_again(own_broker)
             await fetched(healthz, 200)
             await eventually(lambda: bus.connected, timeout=30)
@@ -244,9 +233,8 @@ async def test_a_node_outlives_its_broker_returns_to_it_and_can_leave_without_it
 
             await own_broker.stop(grace=0)
             await fetched(healthz, 503)
-    events = [line["event"] for line in logs]
-    assert any("broker lost" in event for event in events)
-    assert any("broker found again" in event for event in events)
+    events = "\n".join(line["event"] for line in logs)
+    assert "broker lost" in events and "broker found again" in events
     await bus.close()
 
 

@@ -58,9 +58,7 @@ async def test_a_child_dies_when_its_parent_is_killed() -> None:
     parent.stdout.close()
 
 
-async def test_a_child_is_the_program_itself_in_a_group_of_its_own_with_its_environment_and_folder(
-    tmp_path: Path,
-) -> None:
+async def test_a_child_is_the_program_itself_in_its_own_group_environment_and_folder(tmp_path: Path) -> None:
     code = "import os; print(os.getpid(), os.getpgid(0), os.environ.get('FOO'), os.environ.get('HOME'), os.getcwd())"
     child = await spawn_child(python(code), env={"FOO": "bar"}, cwd=tmp_path, stdout=subprocess.PIPE)
     output, _ = await child.communicate()
@@ -102,8 +100,7 @@ async def test_a_program_that_does_not_exist_is_said_at_once(tmp_path: Path) -> 
         await spawn_child([tmp_path / "nothing"])
     child = await spawn_child(["no-such-program-anywhere"], stderr=subprocess.PIPE)
     _, errors = await child.communicate()
-    assert child.returncode == 1
-    assert b"no-such-program-anywhere: No such file" in errors
+    assert child.returncode == 1 and b"no-such-program-anywhere: No such file" in errors
 
 
 def test_a_process_whose_parent_has_gone_notices() -> None:

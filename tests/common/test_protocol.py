@@ -16,19 +16,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from common.protocol.messages import (
-    LONGEST_REASON,
-    MAX_MESSAGE_BYTES,
-    SCHEMA_VERSION,
-    MalformedMessage,
-    Message,
-    MessageError,
-    OversizedMessage,
-    PauseHold,
-    UnknownVersion,
-    decode,
-    encode,
-)
+from common.protocol import messages
+from common.protocol.messages import MAX_MESSAGE_BYTES, MalformedMessage, Message, OversizedMessage, decode, encode
 from common.protocol.subjects import all_messages
 from tests.hostile import HOSTILE, harmless
 from tests.message_values import ALL_MESSAGES, example_of, values_of
@@ -54,14 +43,8 @@ DOCUMENTED = {
     for name, rows in ROWS.items()
 }
 
-ON_THE_WIRE: dict[str, tuple[type, ...]] = {
-    "bool": (bool,),
-    "int": (int,),
-    "float": (float, int),
-    "str": (str,),
-    "bytes": (bytes,),
-    "nil": (type(None),),
-}
+ON_THE_WIRE: dict[str, tuple[type, ...]] = {kind.__name__: (kind,) for kind in (bool, int, str, bytes)}
+ON_THE_WIRE |= {"float": (float, int), "nil": (type(None),)}
 
 
 def conforms(value: Any, kind: ast.expr) -> bool:
@@ -87,11 +70,8 @@ def as_documented(value: Any, section: dict[str, str]) -> bool:
     """Whether a plain value is a struct or a member of an enumeration as its section describes it."""
     if not any(section.values()):
         return type(value) is str and value in section
-    return (
-        type(value) is dict
-        and set(value) == set(section)
-        and all(conforms(value[name], parsed(kind)) for name, kind in section.items())
-    )
+    same = type(value) is dict and set(value) == set(section)
+    return same and all(conforms(value[name], parsed(kind)) for name, kind in section.items())
 
 
 def parsed(kind: str) -> ast.expr:
@@ -100,9 +80,8 @@ def parsed(kind: str) -> ast.expr:
 
 def in_binary(written: dict[str, Any], cls: type[Message]) -> dict[str, Any]:
     """The values with those of type `bytes` as such: JSON has only texts."""
-    return {
-        name: value.encode() if DOCUMENTED[cls.__name__][name] == "bytes" else value for name, value in written.items()
-    }
+    kinds = DOCUMENTED[cls.__name__]
+    return {name: value.encode() if kinds[name] == "bytes" else value for name, value in written.items()}
 
 
 def test_every_message_is_on_some_channel() -> None:
@@ -110,9 +89,7 @@ def test_every_message_is_on_some_channel() -> None:
 
 
 @of_every_message
-def test_a_message_survives_the_wire_and_an_independent_msgpack_reads_and_writes_it_as_the_page_describes_it(
-    cls: type[Message],
-) -> None:
+def test_a_message_survives_the_wire_and_plain_msgpack_reads_and_writes_it_as_on_the_page(cls: type[Message]) -> None:
     other = next(each for each in ALL_MESSAGES if each is not cls)
     optional = {field.name for field in msgspec.structs.fields(cls) if not field.required} - {"v"}
     told = {row[0].strip("`"): row[2].strip("`") for row in ROWS[cls.__name__] if row[2]}
@@ -125,7 +102,7 @@ def test_a_message_survives_the_wire_and_an_independent_msgpack_reads_and_writes
         payload = encode(message)
         assert decode(payload, cls) == decode(payload, other, cls) == message
         plain = msgpack.unpackb(payload)
-        assert (plain["type"], plain["v"]) == (cls.__name__, SCHEMA_VERSION)
+        assert (plain["type"], plain["v"]) == (cls.__name__, messages.SCHEMA_VERSION)
         fields = {name: value for name, value in plain.items() if name not in ("type", "v")}
         assert as_documented(fields, DOCUMENTED[cls.__name__]), fields
         assert decode(msgpack.packb(plain), cls) == message
@@ -140,7 +117,7 @@ class Wrong(NamedTuple):
     """A payload that is no message of its class, and how it is refused."""
 
     payload: bytes
-    error: type[MessageError]
+    error: type[messages.MessageError]
     words: str = ""
     """What the refusal names."""
 
@@ -165,9 +142,11 @@ def wrong(cls: type[Message]) -> Iterator[Wrong]:
     opened = bytes([payload[0] + 1]) if payload[0] < 0x8F else b"\xde" + (len(plain) + 1).to_bytes(2, "big")
     yield Wrong(opened + payload[1 if payload[0] < 0x90 else 3 :] + b"\xa1x" + DEEP, MalformedMessage)
     # 2. Versions that nobody knows: of a message like ours, and of one that is all different.
-    for version in (SCHEMA_VERSION + 1, -1, 2**63):
-        yield Wrong(msgpack.packb(plain | {"v": version}), UnknownVersion, str(version))
-        yield Wrong(msgpack.packb({"type": cls.__name__, "v": version, "x": [[]]}), UnknownVersion, str(version))
+    for version in (messages.SCHEMA_VERSION + 1, -1, 2**63):
+        yield Wrong(msgpack.packb(plain | {"v": version}), messages.UnknownVersion, str(version))
+        yield Wrong(
+            msgpack.packb({"type": cls.__name__, "v": version, "x": [[]]}), messages.UnknownVersion, str(version)
+        )
     # 3. A field that is missing, and a field with a value that it cannot have.
     for field in msgspec.structs.fields(cls):
         if field.name == "v":
@@ -190,7 +169,7 @@ def test_what_is_wrong_with_a_message_is_said_in_one_short_line(cls: type[Messag
             decode(payload, cls)
         said = str(refused.value)
         assert type(refused.value) is error and words in said, (payload[:100], said)
-        assert harmless(said) and "\n" not in said and len(said) <= LONGEST_REASON
+        assert harmless(said) and "\n" not in said and len(said) <= messages.LONGEST_REASON
 
 
 LISTS: dict[str, Any] = {
@@ -248,7 +227,7 @@ def test_damaged_bytes_are_a_message_or_a_message_error(cls: type[Message]) -> N
     def check(received: bytes) -> None:
         try:
             assert isinstance(decode(received, cls), cls)
-        except MessageError as error:
+        except messages.MessageError as error:
             assert "\n" not in str(error)
 
     check()
@@ -263,4 +242,4 @@ def damaged(payload: bytes, changes: list[tuple[int, int]]) -> bytes:
 
 def test_a_message_that_is_too_large_is_not_sent() -> None:
     with pytest.raises(OversizedMessage, match=str(MAX_MESSAGE_BYTES)):
-        encode(msgspec.structs.replace(example_of(PauseHold), seconds="x" * MAX_MESSAGE_BYTES))
+        encode(msgspec.structs.replace(example_of(messages.PauseHold), seconds="x" * MAX_MESSAGE_BYTES))

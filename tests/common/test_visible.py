@@ -16,18 +16,9 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from common.output import visible as escaping
 from common.output.terminal import Console, line, lines
-from common.output.visible import (
-    CONTROLS,
-    UNSEEN,
-    as_json,
-    escaped_json,
-    in_html,
-    say,
-    say_data,
-    visible,
-    without_credentials,
-)
+from common.output.visible import as_json, escaped_json, in_html, say, say_data, visible, without_credentials
 from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
 
 ROOT = Path(__file__).parents[2]
@@ -149,7 +140,7 @@ def test_the_page_of_the_monitor_escapes_the_same_characters() -> None:
     found = {
         name: re.sub(r"\\u\{(\w+)\}", lambda match: f"\\U{match[1]:0>8}", value) for name, value in constants.items()
     }
-    assert found == {"CONTROLS": CONTROLS, "UNSEEN": UNSEEN}
+    assert found == {"CONTROLS": escaping.CONTROLS, "UNSEEN": escaping.UNSEEN}
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript here")
