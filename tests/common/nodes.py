@@ -11,7 +11,7 @@ from common.bus import Bus
 from common.life.process import kill_group, spawn_child
 from common.protocol.messages import NodeInfo
 from tests.background import RunOnBroker
-from tests.waiting import until
+from tests.waiting import answered
 
 PROGRAM = Path(__file__).with_name("node_program.py")
 
@@ -31,11 +31,5 @@ async def node_process(kind: str, run: RunOnBroker, **options: Any) -> AsyncIter
 
 async def registered(bus: Bus, state: str) -> NodeInfo:
     """Wait for the only node of the run to be in a state, and return its entry."""
-    found: list[NodeInfo] = []
-
-    async def there() -> bool:
-        found[:] = await bus.nodes()
-        return [node.state for node in found] == [state]
-
-    await until(there, timeout=20, what=f"a node in state {state}")
-    return found[0]
+    (found,) = await answered(bus.nodes, lambda nodes: [each.state for each in nodes] == [state], 20, f"one {state}")
+    return found

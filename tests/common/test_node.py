@@ -23,7 +23,7 @@ from common.protocol.messages import Heartbeat, LogRecord, Message, PauseAcknowl
 from tests.background import Background, RunOnBroker, start_again
 from tests.common.node_program import serve
 from tests.common.nodes import node_process, registered
-from tests.waiting import eventually, until
+from tests.waiting import answered, eventually
 
 
 async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
@@ -51,15 +51,8 @@ async def fetch(url: str) -> tuple[int, str]:
 
 async def fetched(url: str, status: int) -> str:
     """The content of a page, as soon as it answers with this status."""
-    found: list[str] = []
-
-    async def answers() -> bool:
-        code, text = await fetch(url)
-        found[:] = [text]
-        return code == status
-
-    await until(answers, timeout=30, what=f"status {status} of {url}")
-    return found[0]
+    _, text = await answered(lambda: fetch(url), lambda answer: answer[0] == status, 30, f"status {status} of {url}")
+    return text
 
 
 PIPES = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
@@ -101,11 +94,7 @@ async def test_a_second_signal_ends_a_node_at_once_and_its_entry_expires(bus: Bu
         process.send_signal(signal.SIGINT)
         code, errors = await ended(process)
     assert code == 1 and "second SIGINT" in errors
-
-    async def forgotten() -> bool:
-        return not await bus.nodes()
-
-    await until(forgotten, timeout=30)
+    await answered(bus.nodes, lambda nodes: nodes == [], timeout=30)
 
 
 # --- ends, by their exit codes ----------------------------------------------------------------------------------------

@@ -103,13 +103,10 @@ async def test_a_program_that_does_not_exist_is_said_at_once(tmp_path: Path) -> 
     assert child.returncode == 1 and b"no-such-program-anywhere: No such file" in errors
 
 
-def test_a_process_whose_parent_has_gone_notices() -> None:
+def test_a_child_itself_asks_to_die_with_its_parent_and_notices_if_that_has_gone() -> None:
     code = "from common.life.process import die_with_parent; die_with_parent(1234567)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "the parent process 1234567 has ended" in ended.stderr
-
-
-def test_dying_with_the_parent_can_be_asked_for_by_the_child_itself() -> None:
     pid = os.fork()
     if pid == 0:
         try:
@@ -121,7 +118,7 @@ def test_dying_with_the_parent_can_be_asked_for_by_the_child_itself() -> None:
 
 
 async def test_a_start_that_is_cancelled_halfway_ends_and_leaves_no_process() -> None:
-    pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     before = set(psutil.Process().children())
     for turns in range(8):
         starting = asyncio.create_task(spawn_child(["sleep", "600"], **pipes))
@@ -146,8 +143,6 @@ for turn in range(4):
 
 
 def test_process_is_killed_at_its_point_when_it_reaches_that_so_often() -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env={**os.environ, "PROOFMESH_FAULT": "here#3"}, capture_output=True, text=True
-    )
-    assert run.returncode == -signal.SIGKILL
-    assert run.stdout.splitlines() == ["before 0", "before 1", "before 2"]
+    env = {**os.environ, "PROOFMESH_FAULT": "here#3"}
+    run = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (-signal.SIGKILL, "before 0\nbefore 1\nbefore 2\n")

@@ -35,11 +35,8 @@ def test_the_newest_proofs_are_read_while_the_learner_writes_and_when_it_has_gon
     store.add_theorems([row("t"), row("u")])
     record(store, [planned(1, "t"), planned(2, "u", "eval"), planned(3, "u", "disprove")])
     during = latest(store.path, 2)
-    assert [(number, found.theorem_id, found.purpose, found.time) for number, found in during] == [
-        (2, "u", "eval", 12.0),
-        (3, "u", "disprove", 13.0),
-    ]
-    assert during[0][1].simulations == 3
+    told = [(number, found.theorem_id, found.purpose, found.time) for number, found in during]
+    assert told == [(2, "u", "eval", 12.0), (3, "u", "disprove", 13.0)] and during[0][1].simulations == 3
     assert during[0][1].lean == written(row("u").theorem, textwrap.dedent(SCRIPT).split("\n"))
     assert during[1][1].lean.startswith("theorem u_neg : ¬ (∀ (p q : Prop), p ∧ q → q ∧ p) := by\n  intro h")
     store.close()

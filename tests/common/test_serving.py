@@ -1,6 +1,7 @@
 """Who may use our HTTP servers: tokens, certificates and their renewal, over real sockets."""
 
 import asyncio
+import functools
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -24,7 +25,7 @@ from common.output.command import Exit
 from common.settings import LifeSettings, NodeSettings, WebSettings
 from tests.authority import Authority
 from tests.ui.monitors import mesh
-from tests.waiting import until
+from tests.waiting import answered
 from ui.runs import Runs
 from ui.server import Monitor
 from ui.settings import TOKEN_FILE, UiSettings, page_token
@@ -51,8 +52,7 @@ async def test_a_browser_shows_the_token_once_and_programs_send_it_always() -> N
         for path in ("/", "/api/state", "/events", "/static/app.js", "/chart.js", "/nowhere"):
             status, text = await got(url + path)
             assert status == 401 and text == "no token: send it as `Authorization: Bearer TOKEN`, or as printed\n"
-        wrong = [{"headers": {"Authorization": "Bearer abc"}}, {"params": {"token": TOKEN + "k"}}]
-        for asked in wrong:
+        for asked in ({"headers": {"Authorization": "Bearer abc"}}, {"params": {"token": TOKEN + "k"}}):
             assert await got(url, **asked) == (401, text.replace("no token", "the token is wrong"))
         assert (await got(f"{url}/api/state", headers={"Authorization": f"Bearer {TOKEN}"}))[0] == 200
         # 2. The address with the token leads to the one without.
@@ -137,28 +137,17 @@ async def test_certificates_of_both_sides_and_their_renewal(tmp_path: Path, monk
             await got(url.replace("https", "http"))
         # 2. Renewed files count for the next connection; those that do not fit leave the old ones.
         ours.issue("server", days=-1)
-
-        async def expired() -> bool:
-            return "certificate has expired" in str(await seen(url, trusting(ours, friend)))
-
-        await until(expired)
+        friends, strangers = (functools.partial(seen, url, trusting(ours, own)) for own in (friend, stranger))
+        await answered(friends, lambda said: "certificate has expired" in str(said))
         Path(certificate).write_text("half a certificate")
         await asyncio.sleep(0.1)
-        assert await expired()
+        assert "certificate has expired" in str(await friends())
         ours.issue("server")
-
-        async def renewed() -> bool:
-            return await seen(url, trusting(ours, friend)) == 200
-
-        await until(renewed)
+        await answered(friends, lambda said: said == 200)
         # 3. So does another authority of the clients.
         anybody.write_bytes(theirs.file.read_bytes())
-
-        async def changed() -> bool:
-            return await seen(url, trusting(ours, stranger)) == 200
-
-        await until(changed)
-        assert await seen(url, trusting(ours, friend)) != 200
+        await answered(strangers, lambda said: said == 200)
+        assert await friends() != 200
 
 
 async def test_under_tls_the_cookie_is_for_tls_alone(tmp_path: Path) -> None:
@@ -197,12 +186,12 @@ def test_files_that_cannot_be_used_are_said(tmp_path: Path) -> None:
 async def test_an_address_of_ipv6_is_in_brackets() -> None:
     served = Endpoints(Metrics(), dict, LifeSettings(host="::1"))
     await served.start()
-    assert served.address[0] == "::1"
-    assert await served.metrics_url("127.0.0.1") == f"http://[::1]:{served.address[1]}/metrics"
+    host, port = served.address[:2]
+    assert (host, await served.metrics_url("127.0.0.1")) == ("::1", f"http://[::1]:{port}/metrics")
     await served.stop()
 
 
-async def test_all_addresses_are_told_as_the_one_on_the_way_to_the_broker_or_as_the_machines_name(
+async def test_all_addresses_are_told_as_the_one_on_the_way_to_the_broker_or_as_a_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # 1. A broker on this machine, or none that there is a way to.

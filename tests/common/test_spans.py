@@ -41,19 +41,16 @@ async def test_what_an_attempt_waits_for_becomes_spans(bus: Bus, tmp_path: Path)
     found = spans.read(tmp_path, "a-1")
     assert [span.name for span in found] == ["attempt", "dispatch", "queue", "store", "lean", "lean"]
     assert [(span.start, span.seconds) for span in found[:4]] == [(10, 10), (10, 1), (11, 2), (19.5, 0.5)]
-    assert (
-        found[-1].node == bus._connection.name and found[-1].requests == 1 and 0 < found[-1].waited <= found[-1].seconds
-    )
-    assert {span.parent for span in found[1:]} == {found[0].id}
+    first, *others, last = found
+    assert (last.node, last.requests) == (bus._connection.name, 1) and 0 < last.waited <= last.seconds
+    assert {span.parent for span in (*others, last)} == {first.id}
     first = json.loads((tmp_path / spans.FILE).read_text().splitlines()[0])["resourceSpans"][0]
     assert {"key": "service.name", "value": {"stringValue": "proofmesh-prover"}} in first["resource"]["attributes"]
     written = first["scopeSpans"][0]["spans"][0]
     assert len(written["traceId"]) == 32 and len(written["spanId"]) == 16 and written["kind"] == 3
 
 
-def test_an_attempt_has_no_more_spans_than_its_limit_and_says_how_many_are_missing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_attempt_has_no_more_spans_than_its_limit_and_says_how_many_miss(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spans, "MOST_SPANS", 3)
     made: list[Span] = []
     trace = spans.Trace("a-1", made.append)
@@ -91,7 +88,7 @@ async def test_a_collector_gets_the_spans_and_may_be_busy_for_a_while(monkeypatc
     assert bodies[0] == bodies[1] == spans.as_otlp("prover", "prover-1", message.spans)
 
 
-async def test_a_killed_node_loses_no_more_than_its_last_second(
+async def test_a_killed_node_loses_its_last_second_at_most(
     mesh_run: RunOnBroker, bus: Bus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spans, "own_host", lambda: "another-machine")

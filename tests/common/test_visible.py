@@ -24,9 +24,8 @@ from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
 ROOT = Path(__file__).parents[2]
 some = settings(max_examples=50, deadline=None, derandomize=True, database=None)
 
-ANY = st.text(
-    st.characters(exclude_categories=[]) | st.sampled_from("\n\r\t\0\x1b\x9b\u202e\u200b\ufe0f\ud800\udcffa⚠∀\\")
-)
+SPECIAL = st.sampled_from("\n\r\t\0\x1b\x9b\u202e\u200b\ufe0f\ud800\udcffa⚠∀\\")
+ANY = st.text(st.characters(exclude_categories=[]) | SPECIAL)
 
 
 def seen(char: str) -> bool:
@@ -83,11 +82,6 @@ def test_a_page_shows_what_cannot_be_seen_and_obeys_no_tag() -> None:
     assert in_html("a\n\tb\x1b", multiline=True) == "a\n\tb\\x1b"
 
 
-def test_a_message_cannot_forge_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    say(f"proofmesh verify: {SURROGATE}")
-    assert harmless_and_whole(capsys.readouterr().out)
-
-
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -121,7 +115,7 @@ def test_what_is_no_password_stays(text: str) -> None:
     assert without_credentials(text) == text
 
 
-def test_data_is_exact_in_a_pipe_and_shown_on_a_terminal(
+def test_data_is_exact_in_a_pipe_and_visible_on_a_tty(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     say_data("theorem t :\n  True\x1b")
@@ -137,9 +131,7 @@ def test_data_is_exact_in_a_pipe_and_shown_on_a_terminal(
 def test_the_page_of_the_monitor_escapes_the_same_characters() -> None:
     script = (ROOT / "ui/static/lib/dom.js").read_text(encoding="utf-8")
     constants = dict(re.findall(r"^const (CONTROLS|UNSEEN) = String\.raw`(.*)`;$", script, re.MULTILINE))
-    found = {
-        name: re.sub(r"\\u\{(\w+)\}", lambda match: f"\\U{match[1]:0>8}", value) for name, value in constants.items()
-    }
+    found = {name: re.sub(r"\\u\{(\w+)\}", lambda code: f"\\U{code[1]:0>8}", text) for name, text in constants.items()}
     assert found == {"CONTROLS": escaping.CONTROLS, "UNSEEN": escaping.UNSEEN}
 
 
@@ -191,19 +183,17 @@ def test_harmless_sees_what_is_not() -> None:
             harmless(text)
 
 
-def printed(*values: object, **options: object) -> str:
+def printed(value: object) -> str:
     out = io.StringIO()
-    Console(file=out, width=400).print(*values, **options)  # type: ignore[arg-type]
+    Console(file=out, width=400).print(value)
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
-    "value",
-    [line(SURROGATE), lines(SURROGATE), Tree(line(HOSTILE)), Panel(line(HOSTILE), title=line(HOSTILE))],
-    ids=["line", "lines", "tree", "panel"],
-)
-def test_text_that_is_made_for_it_is_whole_and_harmless(value: object) -> None:
-    assert harmless_and_whole(printed(value))
+def test_text_that_is_made_for_it_is_whole_and_harmless(capsys: pytest.CaptureFixture[str]) -> None:
+    for value in (line(SURROGATE), lines(SURROGATE), Tree(line(HOSTILE)), Panel(line(HOSTILE), title=line(HOSTILE))):
+        assert harmless_and_whole(printed(value))
+    say(f"proofmesh verify: {SURROGATE}")
+    assert harmless_and_whole(capsys.readouterr().out)
 
 
 def test_text_that_nobody_escaped_is_escaped_when_it_is_printed() -> None:

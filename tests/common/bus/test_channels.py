@@ -26,12 +26,11 @@ from common.protocol.messages import SCHEMA_VERSION, Failure, FailureKind, Heart
 from common.protocol.subjects import CHANNELS, DURABLE_CLIENTS, SIGNED, Channel, Delivery, channel_name
 from tests.hostile import HOSTILE, harmless
 from tests.message_values import example_of, named
-from tests.waiting import eventually, until
+from tests.waiting import answered, eventually
 
 
 def subjects_of(channel: Channel) -> list[str]:
-    """The subjects or keys of a channel: all of them where there are few, else one of a node of role
-    `x`."""
+    """The subjects or keys of a channel: all of them where there are few, else one of a node of role `x`."""
     purposes = (Purpose.INTERACTIVE, Purpose.EVAL) if "<owner>" in channel.name else tuple(Purpose)
     few: dict[str, Sequence[str]] = {"<purpose>": purposes, "<durable client>": DURABLE_CLIENTS}
     few |= {part: (named("learner" if ".learner." in channel.name else "x"),) for part in ("<id>", "<node id>")}
@@ -46,12 +45,10 @@ def bad(channel: Channel) -> list[tuple[FailureKind, bytes]]:
     """Payloads that are no message of a channel, with the kind of their fault."""
     right = encode(example_of(channel.carries[0]))
     plain = msgpack.unpackb(right)
+    other_type = msgpack.packb(plain | {"type": HOSTILE})
+    malformed = (b"", b"not msgpack at all", right[:-1], b"\x91" * 5_000, other_type)
     return [
-        (FailureKind.MALFORMED, b""),
-        (FailureKind.MALFORMED, b"not msgpack at all"),
-        (FailureKind.MALFORMED, right[:-1]),
-        (FailureKind.MALFORMED, b"\x91" * 5_000),
-        (FailureKind.MALFORMED, msgpack.packb(plain | {"type": HOSTILE})),
+        *((FailureKind.MALFORMED, payload) for payload in malformed),
         (FailureKind.VERSION, msgpack.packb(plain | {"v": SCHEMA_VERSION + 1})),
         (FailureKind.OVERSIZED, b"x" * 600_000),
     ]
@@ -183,12 +180,11 @@ async def histories(at: Reading) -> None:
     if at.subject.startswith("theorem.result."):
         return  # who comes later looks them up by their attempts: tests/broker/test_keys.py
 
-    async def read() -> bool:
-        # The stream has the points and the proofs of all nodes.
-        found = await at.bus.history(at.channel.carries)
-        return [each for each in found if type(each) is type(first)] == [second, first, first]
-
-    await until(read)
+    # The stream has the points and the proofs of all nodes.
+    await answered(
+        lambda: at.bus.history(at.channel.carries),
+        lambda found: [each for each in found if type(each) is type(first)] == [second, first, first],
+    )
 
 
 def as_pattern(subject: str) -> str:
@@ -217,11 +213,9 @@ async def work_queues(at: Reading) -> None:
     assert (again.message, again.deliveries, again.sequence) == (first, 2, leases[0].sequence)
     await again.ack()
 
-    async def drained() -> bool:
-        return not (await at.bus.leased())[consumer] and not (await at.bus.backlog())[consumer]
-
     # 3. Nothing is left, and each bad one was counted once.
-    await until(drained)
+    for left in (at.bus.backlog, at.bus.leased):
+        await answered(left, lambda counts: counts[consumer] == 0)
     assert counted() == more(before, bad(at.channel)[:-1])
 
 
@@ -317,6 +311,5 @@ async def test_a_sender_of_bad_messages_is_logged_once(bus: Bus, foreign: Client
             await foreign.publish(f"{bus.run}.telemetry.prover.noisy.heartbeat", b"\xc1")
         await foreign.flush()
         await eventually(lambda: sum(counted().values()) == before + 50)
-    said = [entry for entry in logs if entry["event"] == "bad message"]
-    assert len(said) == 1
-    assert said[0]["subject"] == f"{bus.run}.telemetry.prover.noisy.heartbeat"
+    said = [entry["subject"] for entry in logs if entry["event"] == "bad message"]
+    assert said == [f"{bus.run}.telemetry.prover.noisy.heartbeat"]
