@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from nats.aio.client import Client
@@ -16,6 +17,7 @@ from common.bus.connection import _OrderedClient
 from common.bus.credentials import NodeKey
 from common.bus.permissions import inbox
 from common.settings import Invite
+from tests.background import Background
 
 RUN, OTHER = "demo", "other"
 GUESTS = ("ada", "bob")
@@ -35,6 +37,16 @@ async def with_streams(server: Server) -> None:
     for run in (RUN, OTHER):
         async with as_role(server, "admin", run) as bus:
             await streams.ensure(bus)
+
+
+@contextmanager
+def served(background: Background, folder: Path) -> Iterator[Server]:
+    """A keyed broker that runs in the shared thread, with the streams of both runs."""
+    server = keyed(folder)
+    background.run(server.start())
+    background.run(with_streams(server))
+    yield server
+    background.run(server.stop(grace=0))
 
 
 @asynccontextmanager
@@ -59,23 +71,18 @@ async def thief(server: Server, role: str) -> AsyncIterator[Thief]:
     async def hear(error: Exception) -> None:
         said.append(str(error))
 
-    await client.connect(
-        server.bus.url,
-        error_cb=hear,
-        signature_cb=key.sign,
-        inbox_prefix=inbox(role, key.public),
-        allow_reconnect=False,
-    )
+    own = {"signature_cb": key.sign, "inbox_prefix": inbox(role, key.public)}
+    await client.connect(server.bus.url, error_cb=hear, allow_reconnect=False, **own)
     yield Thief(client, said, key.public)
     await client.close()
 
 
+@dataclass
 class Thief:
-    def __init__(self, client: Client, said: list[str], key: str) -> None:
-        self.client = client
-        self.said = said
-        self.key = key
-        """The public key."""
+    client: Client
+    said: list[str]
+    key: str
+    """The public key."""
 
     async def may(self, action: str) -> bool:
         """Whether the broker lets him do `pub SUBJECT`, or `sub SUBJECT [GROUP]`."""

@@ -9,7 +9,7 @@ from broker.settings import BrokerSettings
 from common.bus import Bus, BusError, BusSettings
 from common.settings import Invite
 from tests.authority import HOST, Authority
-from tests.waiting import until
+from tests.waiting import answered
 
 pytestmark = pytest.mark.broker
 
@@ -21,12 +21,9 @@ async def connected(settings: BusSettings) -> Bus:
 async def test_nodes_and_broker_know_each_other_by_certificates(tmp_path: Path) -> None:
     ours, theirs = Authority(tmp_path / "ours"), Authority(tmp_path / "theirs")
     certificate, secret = ours.issue("broker")
-    store = str(tmp_path / "store")
-    settings = BrokerSettings(
-        port=0, store=store, certificate=certificate, certificate_key=secret, client_ca=str(ours.file)
-    )
-    keys.make(store, "r")
-    server = Server(settings)
+    files = {"certificate": certificate, "certificate_key": secret, "client_ca": str(ours.file)}
+    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store"), **files))
+    keys.make(server.settings.store, "r")
     await server.start()
     try:
         own = dict(zip(("certificate", "certificate_key"), ours.issue("node"), strict=True))
@@ -60,17 +57,10 @@ async def test_nodes_and_broker_know_each_other_by_certificates(tmp_path: Path) 
                 return str(error)
             return ""
 
-        async def expired() -> bool:
-            said = await refusal()
-            return "certificate has expired" in said and "this machine's clock" in said
-
-        async def renewed() -> bool:
-            return not await refusal()
-
-        await until(expired)
+        await answered(refusal, lambda said: "certificate has expired" in said and "this machine's clock" in said)
         ours.issue("broker")
         assert await server.take_keys()
-        await until(renewed)
+        await answered(refusal, lambda said: said == "")
     finally:
         await server.stop(grace=0)
 
@@ -81,7 +71,7 @@ async def test_a_node_that_wants_encryption_takes_nothing_else(broker: BusSettin
         await connected(BusSettings(url=broker.url, ca=authority.file.read_text()))
 
 
-def test_an_invite_says_by_which_certificate_the_broker_is_known(
+def test_an_invite_holds_the_brokers_authority(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     authority = Authority(tmp_path / "ours")

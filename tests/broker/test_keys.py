@@ -19,31 +19,24 @@ from common.bus.credentials import NodeKey, announcers
 from common.bus.permissions import rights
 from common.bus.signing import KEY_HEADER, TIME_HEADER, Identity
 from common.life.process import kill_group, spawn_child
-from common.protocol import subjects
+from common.protocol import messages, subjects
 from common.protocol.attempts import Attempt, AttemptResult
 from common.protocol.messages import (
-    DiagnosisRequest,
     Heartbeat,
-    LeanRunReply,
-    LeanRunRequest,
-    LeanVerifyReply,
-    LeanVerifyRequest,
     LogRecord,
     Message,
     PauseAcknowledged,
     PauseHold,
     PauseRequest,
-    Point,
-    VerifierKeys,
-    WeightsState,
     decode,
     encode,
 )
 from common.settings import Invite
 from tests.background import Background
-from tests.broker.keyed import OTHER, RUN, as_role, keyed, thief, with_streams
+from tests.broker.keyed import OTHER, RUN, as_role, keyed, served, thief, with_streams
+from tests.commands import Called
 from tests.message_values import attempt, example_of, heartbeat, named, node_info
-from tests.waiting import eventually, until
+from tests.waiting import answered, eventually
 
 pytestmark = pytest.mark.broker
 
@@ -54,16 +47,13 @@ ROLES = [role for role in Role if role is not Role.ADMIN]
 @pytest.fixture(scope="module")
 def server(background: Background, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A broker with the keys of two runs, and two invited clients."""
-    server = keyed(tmp_path_factory.mktemp("broker"))
-    background.run(server.start())
-    background.run(with_streams(server))
-    yield server
-    background.run(server.stop(grace=0))
+    with served(background, tmp_path_factory.mktemp("broker")) as server:
+        yield server
 
 
 def concrete(pattern: str) -> str:
     """A subject that a pattern of the permissions stands for."""
-    return re.sub(r"\.>$", ".y.z", re.sub(r"\*", "x", pattern)) if pattern != ">" else "anything"
+    return re.sub(r"\.>$", ".y.z", pattern.replace("*", "x")) if pattern != ">" else "anything"
 
 
 def covers(pattern: str, subject: str) -> bool:
@@ -184,25 +174,15 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
         # 1. Every node registers and sends telemetry; monitors and commands read it.
         beats: list[Message] = []
         await ui.subscribe(subjects.telemetry("*", "*", "heartbeat"), Heartbeat, lambda _, m: beats.append(m))
-        for bus, role in (
-            (learner, "learner"),
-            (prover, "prover"),
-            (inference, "inference"),
-            (proxy, "lean-proxy"),
-            (verifier, "lean-proxy"),
-            (ui, "ui"),
-        ):
+        nodes = {"learner": learner, "prover": prover, "inference": inference, "ui": ui}
+        for role, bus in (*nodes.items(), ("lean-proxy", proxy), ("lean-proxy", verifier)):
             await bus.register(node_info(named(role), role))
             await bus.publish(subjects.telemetry(role, named(role), "heartbeat"), heartbeat(named(role), role))
         await eventually(lambda: len(beats) == 6)
-        await learner.publish(subjects.telemetry("learner", named("learner"), "point"), example_of(Point))
+        await learner.publish(subjects.telemetry("learner", named("learner"), "point"), example_of(messages.Point))
         for reader in (ui, learner, ada, viewer):
             assert len(await reader.nodes()) == 5
-
-        async def drawn() -> bool:
-            return len(await ui.history(Point)) > 0
-
-        await until(drawn)
+        await answered(lambda: ui.history(messages.Point), bool)
         # 2. The learner's attempts go to provers, and their results to the learner; a client has its own.
         client = ada.new_client("eval")
         results: list[Message] = []
@@ -227,10 +207,10 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
         # 3. Requests, verdicts among them, whose key the broker lists.
         signer = Signer.of_file(tmp_path / "key.pem")
         await admin.list_verifiers([signer.public])
-        assert await verifier.get_state(subjects.VERIFIERS, VerifierKeys) is not None
+        assert await verifier.get_state(subjects.VERIFIERS, messages.VerifierKeys) is not None
         for server_of, subject, request, reply, queue in (
-            (proxy, subjects.LEAN_RUN, LeanRunRequest, LeanRunReply, "lean-proxy"),
-            (verifier, subjects.LEAN_VERIFY, LeanVerifyRequest, LeanVerifyReply, "lean-proxy"),
+            (proxy, subjects.LEAN_RUN, messages.LeanRunRequest, messages.LeanRunReply, "lean-proxy"),
+            (verifier, subjects.LEAN_VERIFY, messages.LeanVerifyRequest, messages.LeanVerifyReply, "lean-proxy"),
             (inference, subjects.PAUSE, PauseRequest, PauseAcknowledged, None),
         ):
 
@@ -239,18 +219,19 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
 
             signing = signer if server_of is verifier else None
             await server_of.serve(subject, request, answer_it, queue=queue, limit=4, signer=signing)
-        await prover.request(subjects.LEAN_RUN, example_of(LeanRunRequest), LeanRunReply, timeout=10)
+        await prover.request(subjects.LEAN_RUN, example_of(messages.LeanRunRequest), messages.LeanRunReply, timeout=10)
+        unproved = example_of(messages.LeanVerifyRequest)
         for asker in (learner, prover, ada):
-            await asker.request(subjects.LEAN_VERIFY, example_of(LeanVerifyRequest), LeanVerifyReply, timeout=10)
+            await asker.request(subjects.LEAN_VERIFY, unproved, messages.LeanVerifyReply, timeout=10)
         pause = PauseRequest(epoch=1, seconds=1.0)
         assert len(await learner.gather_acks(subjects.PAUSE, pause, PauseAcknowledged, expected=1, timeout=10)) == 1
         # 4. Weights and state from the learner to inference.
         seen: list[Message | None] = []
-        await inference.watch_state("weights", WeightsState, seen.append)
+        await inference.watch_state("weights", messages.WeightsState, seen.append)
         (tmp_path / "weights").write_bytes(b"w" * 300_000)
         await learner.grow_objects(2, 300_000)
         digest = await learner.put_object("w1", tmp_path / "weights")
-        await learner.put_state("weights", example_of(WeightsState))
+        await learner.put_state("weights", example_of(messages.WeightsState))
         await eventually(lambda: bool(seen) and seen[-1] is not None)
         await inference.get_object("w1", tmp_path / "again", digest=digest)
         assert await learner.has_object("w1")
@@ -262,35 +243,35 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
         # 6. What the operator asks nodes reaches them in all accounts, once, and they answer in their logs.
         heard: list[Message] = []
         for node in (prover, ui, learner, inference):
-            await node.subscribe(subjects.DIAGNOSIS, DiagnosisRequest, lambda _, m: heard.append(m))
+            await node.subscribe(subjects.DIAGNOSIS, messages.DiagnosisRequest, lambda _, m: heard.append(m))
         await admin.subscribe(subjects.telemetry("*", "*", "log"), LogRecord, lambda _, m: heard.append(m))
-        await admin.publish(subjects.DIAGNOSIS, example_of(DiagnosisRequest))
+        await admin.publish(subjects.DIAGNOSIS, example_of(messages.DiagnosisRequest))
         for node, role in ((prover, "prover"), (ui, "ui"), (learner, "learner")):
             record = msgspec.structs.replace(example_of(LogRecord), role=role, node_id=named(role))
             await node.publish(subjects.telemetry(role, named(role), "log"), record)
         await eventually(lambda: len(heard) >= 7, what="questions and answers")
-        assert Counter(type(each) for each in heard) == {DiagnosisRequest: 4, LogRecord: 3}
+        assert Counter(type(each) for each in heard) == {messages.DiagnosisRequest: 4, LogRecord: 3}
     assert server.log_file.read_text().count(" Violation ") == before
 
 
 async def test_inference_follows_only_what_a_learner_has_announced(server: Server, tmp_path: Path) -> None:
-    states = [msgspec.structs.replace(example_of(WeightsState), version=version) for version in (1, 2, 3, 99)]
+    states = [msgspec.structs.replace(example_of(messages.WeightsState), version=version) for version in (1, 2, 3, 99)]
     first, second, third, forged = states
     key, entry, nodes = f"$KV.{RUN}-state.weights", f"$KV.{RUN}-nodes.ui.x", f"$JS.API.DIRECT.GET.KV_{RUN}-nodes"
     async with (
         as_role(server, "learner") as learner, as_role(server, "inference") as inference,
         thief(server, "ui") as ui, thief(server, "admin") as admin,
     ):  # fmt: skip
-        seen: list[WeightsState | None] = []
-        await inference.watch_state("weights", WeightsState, seen.append)
+        seen: list[messages.WeightsState | None] = []
+        await inference.watch_state("weights", messages.WeightsState, seen.append)
 
         async def stored() -> Any:
             return await admin.client.request(f"$JS.API.DIRECT.GET.KV_{RUN}-state.{key}")
 
         async def refused(why: str) -> None:
             await eventually(lambda: why in inference.troubles.get("announcement of weights", ""), what=why)
-            assert await inference.get_state("weights", WeightsState) is None and seen[-1] == second
-            assert await learner.get_state("weights", WeightsState) is None  # so it announces again
+            assert await inference.get_state("weights", messages.WeightsState) is None and seen[-1] == second
+            assert await learner.get_state("weights", messages.WeightsState) is None  # so it announces again
 
         await learner.put_state("weights", first)
         earlier = await stored()
@@ -300,10 +281,10 @@ async def test_inference_follows_only_what_a_learner_has_announced(server: Serve
         await ui.client.request(entry, encode(forged))
         await ui.client.publish(nodes, b'{"last_by_subj": "%s"}' % entry.encode(), reply=key)
         await ui.client.request(entry, encode(forged))
-        assert decode((await stored()).data, WeightsState) == second
+        assert decode((await stored()).data, messages.WeightsState) == second
         await admin.client.publish(key, encode(forged))
         await refused("it is not signed")
-        assert decode((await stored()).data, WeightsState) == forged
+        assert decode((await stored()).data, messages.WeightsState) == forged
         # 2. Somebody who may write everything sends an old announcement again, and one with a key of his own.
         await admin.client.publish(key, earlier.data, headers=earlier.headers)
         await refused("a later one was seen before")
@@ -332,7 +313,7 @@ async def test_inference_follows_only_what_a_learner_has_announced(server: Serve
         await server.take_keys()
     async with as_role(server, "learner") as learner, as_role(server, "inference") as inference:
         await learner.put_state("weights", second)
-        assert await inference.get_state("weights", WeightsState) == second
+        assert await inference.get_state("weights", messages.WeightsState) == second
         assert not inference.follows_anybody()
     alone = shutil.copy(keys.folder_of(server.store, RUN) / "inference.nk", tmp_path)
     settings = BusSettings(url=server.bus.url, key=str(alone))
@@ -343,8 +324,7 @@ async def test_inference_follows_only_what_a_learner_has_announced(server: Serve
 
 async def test_a_node_cannot_be_spoken_for_with_another_key_of_its_role(server: Server) -> None:
     me, stranger = named("prover-7"), Identity()
-    info = node_info(me)
-    beat = heartbeat(me)
+    info, beat = node_info(me), heartbeat(me)
     sick, entry = msgspec.structs.replace(beat, state="unhealthy"), f"$KV.{RUN}-nodes.prover.{me}"
     async with as_role(server, "ui") as ui, as_role(server, "prover") as prover, thief(server, "prover") as other:
         heard: list[Message] = []
@@ -412,10 +392,8 @@ async def test_the_broker_does_nothing_for_a_key_that_names_where_its_reply_goes
 async def what_is_there(admin: Bus) -> list[tuple[str, int]]:
     """The run's streams, and the numbers of messages in those that DEPUTIES write to. Each consumer answers."""
     await admin.backlog()
-    return [
-        (stream.name, stream.messages if stream.name in (f"{RUN}-todo", f"KV_{RUN}-state") else 0)
-        for stream in await admin.streams()
-    ]
+    counted = (f"{RUN}-todo", f"KV_{RUN}-state")
+    return [(each.name, each.messages if each.name in counted else 0) for each in await admin.streams()]
 
 
 async def test_a_client_reaches_no_attempt_and_no_result_of_another(server: Server) -> None:
@@ -430,21 +408,19 @@ async def test_a_client_reaches_no_attempt_and_no_result_of_another(server: Serv
         await bob.watch_results(bob.new_client("eval"), (AttemptResult,), print, list)
 
 
-def test_invites_are_made_and_taken_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = ["--store", str(tmp_path)]
-    assert main(["invite", RUN, *store, "--name", "lab", "--url", "nats://h:1"]) == 0
-    told = Invite.read(capsys.readouterr().out)
+def test_invites_are_made_and_taken_back(tmp_path: Path, called: Called) -> None:
+    store = ("--store", tmp_path)
+    told = Invite.read(called(main, "invite", RUN, *store, "--name", "lab", "--url", "nats://h:1").out)
     assert BusSettings(invite=told.text()).learner_keys() == tuple(announcers(keys.folder_of(tmp_path, RUN)))
     assert (told.run, told.url, told.owner, sorted(told.keys)) == (RUN, "nats://h:1", "lab", ["lean-proxy", "prover"])
     listed = {user.public: user for user in keys.users(tmp_path, RUN)}
     user = listed[NodeKey(told.keys["prover"]).public]
     assert (user.role, user.name) == (Role.PROVER, "lab") and told.keys["prover"] not in user.file.read_text()
-    files = keys.folder_of(tmp_path, RUN).iterdir()
-    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
-    assert main(["revoke", RUN, "lab", *store]) == 0
+    assert {stat.S_IMODE(file.stat().st_mode) for file in keys.folder_of(tmp_path, RUN).iterdir()} == {0o600}
+    assert called(main, "revoke", RUN, "lab", *store).code == 0
     own = {user.role: user.public for user in keys.users(tmp_path, RUN)}
     assert set(own.values()) == listed.keys() - {NodeKey(seed).public for seed in told.keys.values()}
-    assert main(["revoke", RUN, "prover", *store]) == 0  # the role gets another key
+    assert called(main, "revoke", RUN, "prover", *store).code == 0  # the role gets another key
     changed = {user.role for user in keys.users(tmp_path, RUN) if own[user.role] != user.public}
     assert changed == {Role.PROVER}
 
@@ -459,21 +435,16 @@ def test_invites_are_made_and_taken_back(tmp_path: Path, capsys: pytest.CaptureF
         ("keys No/Run", "bad run name 'No/Run'"),
     ],
 )
-def test_what_cannot_be_invited_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str, says: str
-) -> None:
+def test_what_cannot_be_invited_is_said(tmp_path: Path, called: Called, words: str, says: str) -> None:
     keys.invite(tmp_path, RUN, [Role.PROVER], "there")
-    assert main([*words.split(), "--store", str(tmp_path)]) == 2
-    assert re.search(says, capsys.readouterr().err)
+    code, _, said = called(main, *words.split(), "--store", tmp_path)
+    assert code == 2 and re.search(says, said)
 
 
-async def test_the_printed_configuration_serves_a_server_of_ones_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_the_printed_configuration_serves_a_server_of_ones_own(tmp_path: Path, called: Called) -> None:
     (block,) = re.findall(r"(?:^ {4}.*\n)+(?=\nSuch a server)", PAGE.read_text(), re.MULTILINE)
-    monkeypatch.chdir(tmp_path)
-    assert main(["keys", RUN, "--store", "store", "--configuration"]) == 0
-    (tmp_path / "accounts.json").write_text(capsys.readouterr().out)
+    printed = called(main, "keys", RUN, "--store", "store", "--configuration")
+    (tmp_path / "accounts.json").write_text(printed.out)
     (tmp_path / "server.conf").write_text(f'listen: "127.0.0.1:-1"\nports_file_dir: "."\n{block}')
     process = await spawn_child([binary.find(), "--config", "server.conf"], cwd=tmp_path)
     try:

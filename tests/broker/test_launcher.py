@@ -24,14 +24,13 @@ from common.life import node
 from common.life.logging import Forwarder
 from common.life.node import NodeContext, NodeSettings, live
 from common.life.process import spawn_child
-from tests.waiting import eventually
+from tests.lean_project import program
+from tests.waiting import answered, eventually
 
 pytestmark = pytest.mark.broker
 
 
-async def test_a_server_keeps_a_private_store_listens_on_loopback_alone_and_is_alone_on_its_store(
-    tmp_path: Path,
-) -> None:
+async def test_a_server_keeps_a_private_store_listens_on_loopback_and_is_alone_on_its_store(tmp_path: Path) -> None:
     store = tmp_path / "deep" / "store"
     server = Server(BrokerSettings(port=0, store=str(store)), ("mesh", "secret"))
     await server.start()
@@ -127,16 +126,13 @@ async def read_until(process: asyncio.subprocess.Process, text: bytes) -> bytes:
 
 async def metrics_with(bus: Bus, text: str) -> str:
     """The metrics of the run's only node, as soon as they contain a text."""
-    found = ""
-    async with aiohttp.ClientSession() as session:
-        for _ in range(2_000):
-            for info in await bus.nodes():
-                async with session.get(info.metrics_url) as answer:
-                    found = await answer.text()
-            if text in found:
-                return found
-            await asyncio.sleep(0.01)
-    raise AssertionError(f"no {text} within 20 s in:\n{found}")
+
+    async def metrics() -> str:
+        urls = [info.metrics_url for info in await bus.nodes()]
+        async with aiohttp.ClientSession() as session:
+            return "".join([await (await session.get(url)).text() for url in urls])
+
+    return await answered(metrics, lambda found: text in found, timeout=20, what=text)
 
 
 async def lived(
@@ -181,7 +177,7 @@ async def test_a_killed_broker_takes_its_server_along_and_the_next_one_serves_th
     assert await lived(settings, served) == (0, [])
 
 
-async def test_the_broker_ends_with_the_reason_when_its_server_dies(
+async def test_the_broker_ends_with_a_reason_when_its_server_dies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node, "FAREWELL_SECONDS", 0.1)
@@ -195,10 +191,8 @@ async def test_the_broker_ends_with_the_reason_when_its_server_dies(
     assert "exc_info" not in said, "the reason is enough"
 
 
-def fake(path: Path, says: str) -> Path:
-    path.write_text(f"#!/bin/sh\necho '{says}'\n")
-    path.chmod(0o755)
-    return path
+def fake(path: Path, version: str) -> Path:
+    return program(path, f"echo 'nats-server: v{version}'")
 
 
 @pytest.fixture
@@ -214,20 +208,19 @@ def test_the_packaged_server_is_new_enough_and_its_licence_lies_beside_it() -> N
     found = binary.packaged()
     assert binary.version_of(found) >= binary.MINIMUM
     licences = [path.name for path in (found.parent / "licenses").iterdir()]
-    assert "LICENSE" in licences
-    assert len(licences) > 5
+    assert "LICENSE" in licences and len(licences) > 5
 
 
-def test_the_environment_goes_before_path_the_setting_before_both_and_an_old_server_is_refused(
+def test_the_environment_goes_before_path_the_setting_before_both_and_old_is_refused(
     bare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake(bare / "nats-server", "nats-server: v2.14.0")
-    named = fake(bare / "named", "nats-server: v2.13.0")
+    fake(bare / "nats-server", "2.14.0")
+    named = fake(bare / "named", "2.13.0")
     monkeypatch.setenv("NATS_SERVER", str(named))
     assert binary.find() == named
-    given = fake(bare / "given", "nats-server: v3.0.0")
+    given = fake(bare / "given", "3.0.0")
     assert binary.find(str(given)) == given
-    monkeypatch.setenv("NATS_SERVER", str(fake(bare / "old", "nats-server: v2.12.2")))
+    monkeypatch.setenv("NATS_SERVER", str(fake(bare / "old", "2.12.2")))
     with pytest.raises(BrokerError, match=r"old is nats-server 2\.12\.2; before 2\.12\.3 .* can be lost .*allow_old"):
         binary.find()
     assert binary.find(allow_old=True) == bare / "old"
@@ -244,13 +237,11 @@ def test_the_environment_goes_before_path_the_setting_before_both_and_an_old_ser
     ],
     ids=["another hash", "no download"],
 )
-def test_a_wheel_that_is_not_the_right_one_is_not_used(
+def test_a_wheel_that_is_another_is_not_used(
     bare: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str
 ) -> None:
     """A real download path, with a pip that brings something else, or nothing."""
-    pip = fake(bare / "python", "")
-    pip.write_text(f"#!/bin/sh\n{script}\n")
-    monkeypatch.setattr(binary.sys, "executable", str(pip))
+    monkeypatch.setattr(binary.sys, "executable", str(program(bare / "python", script)))
     with pytest.raises(BrokerError, match=says):
         binary.packaged()
     assert list((bare / "cache").iterdir()) == []

@@ -18,9 +18,9 @@ from common.protocol.messages import BrokerFacts
 from common.settings import NodeSettings
 from node.command.status import _in_words
 from tests.background import Background
-from tests.broker.keyed import OTHER, RUN, Thief, as_role, keyed, thief, with_streams
+from tests.broker.keyed import OTHER, RUN, Thief, as_role, served, thief
 from tests.message_values import attempt, named, node_info
-from tests.waiting import eventually, until
+from tests.waiting import answered, eventually
 
 pytestmark = pytest.mark.broker
 
@@ -33,11 +33,9 @@ def server(background: Background, tmp_path_factory: pytest.TempPathFactory) -> 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(streams, "ATTEMPTS_WAITING", WAITING)
         patched.setitem(keys.LIMITS, "max_connections", CONNECTIONS)
-        server = keyed(tmp_path_factory.mktemp("broker"))
-        background.run(server.start())
-        background.run(with_streams(server))
-    yield server
-    background.run(server.stop(grace=0))
+        with served(background, tmp_path_factory.mktemp("broker")) as server:
+            patched.undo()
+            yield server
 
 
 async def asks(bus: Bus, client: str, number: int, purpose: Purpose = Purpose.EVAL) -> None:
@@ -85,9 +83,8 @@ async def test_a_run_that_takes_all_it_can_get_leaves_the_other_runs_alone(serve
         made = 0
         with pytest.raises(BusError, match="maximum number of streams reached"):
             for made in range(100):
-                await api(
-                    admin._replies, f"STREAM.CREATE.x{made}", {"name": f"x{made}", "subjects": [f"{RUN}.x{made}"]}
-                )
+                stream = {"name": f"x{made}", "subjects": [f"{RUN}.x{made}"]}
+                await api(admin._replies, f"STREAM.CREATE.x{made}", stream)
         assert made == keys.MOST_STREAMS - len(names.streams_of(RUN))
         for number in range(made):
             await api(admin._replies, f"STREAM.DELETE.x{number}")
@@ -132,11 +129,7 @@ async def test_attempts_that_are_handed_back_for_a_hundred_years_are_played(serv
             await asks(admin, "learner", number, Purpose.TRAIN)
         for lease in await prover.lease("todo-train", Attempt, limit=2, wait=10):
             await lease.hand_back(delay=100 * 365 * 86400)
-
-        async def leased() -> bool:
-            return (await admin.leased())["todo-train"] == 2
-
-        await until(leased)
+        await answered(admin.leased, lambda counts: counts["todo-train"] == 2)
         for _ in range(watch.LEASE_LOOKS):
             assert await prover.lease("todo-train", Attempt, limit=2, wait=0) == []
             await keeper.look()

@@ -28,7 +28,7 @@ from common.protocol.messages import BrokerFacts, VerifierKeys
 from common.protocol.subjects import VERIFIERS, todo
 from common.settings import NodeSettings
 from tests.message_values import attempt
-from tests.waiting import until
+from tests.waiting import answered, until
 
 
 async def publish(bus: Bus, number: int, size: int = 10) -> None:
@@ -83,7 +83,7 @@ async def test_a_stream_that_cannot_be_made_again_makes_the_node_unhealthy(bus: 
     assert ctx.healthz()["status"] == "ok"
 
 
-async def test_a_queue_grows_while_it_fills_and_a_full_one_is_bounded_and_reported(
+async def test_a_queue_grows_while_it_fills_and_a_full_one_is_reported(
     bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await streams.remove(bus)
@@ -104,9 +104,7 @@ async def test_a_queue_grows_while_it_fills_and_a_full_one_is_bounded_and_report
 
 
 @pytest.mark.broker
-async def test_a_queue_that_the_broker_has_no_room_for_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_queue_without_room_at_the_broker_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "TODO_BYTES", (64 * 1024, 2**30))
     server = Server(BrokerSettings(port=0, store=str(tmp_path / "store"), max_store_mb=145))
     await server.start()
@@ -119,8 +117,8 @@ async def test_a_queue_that_the_broker_has_no_room_for_is_reported(
         for number in range(100):
             await publish(bus, number, 1_000)
     await StreamKeeper(ctx).look()
-    assert "r-todo is full" in ctx.healthz()["problems"]["full"]
-    assert "max_store_mb" in ctx.healthz()["problems"]["full"]
+    said = ctx.healthz()["problems"]["full"]
+    assert "r-todo is full" in said and "max_store_mb" in said
     await bus.close()
     await server.stop(grace=0)
 
@@ -164,9 +162,8 @@ async def test_a_full_disk_is_said_and_writes_go_on_when_there_is_room(tmp_path:
         pytest.skip("no file systems of one's own here (unshare -rm)")
     inside = 'mount -t tmpfs -o size=24m tmpfs "$1" && exec "$2" -c "$3" "$4" "$1/store"'
     arguments = ["mounting", str(disk), sys.executable, NODE, str(unused_tcp_port)]
-    process = await spawn_child(
-        ["unshare", "-rm", "sh", "-c", inside, *arguments], env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = await spawn_child(["unshare", "-rm", "sh", "-c", inside, *arguments], env=env)
     seen = Path(f"/proc/{process.pid}/root{disk}")  # the disk as the node sees it
     bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{unused_tcp_port}"), run="r", name="test", wait=30)
     number = 0
@@ -180,10 +177,6 @@ async def test_a_full_disk_is_said_and_writes_go_on_when_there_is_room(tmp_path:
             return True
         return False
 
-    async def unhealthy() -> bool:
-        found = await health(bus)
-        return found.get("http") == 503 and "disk" in found["problems"]  # type: ignore[operator]
-
     async def healthy() -> bool:
         try:
             return (await health(bus)).get("http") == 200
@@ -194,7 +187,7 @@ async def test_a_full_disk_is_said_and_writes_go_on_when_there_is_room(tmp_path:
     rest = (os.statvfs(seen).f_bavail * os.statvfs(seen).f_frsize) - 2 * 2**20
     (seen / "filler").write_bytes(bytes(rest))
     await until(refused, timeout=30)
-    await until(unhealthy, timeout=30)
+    await answered(lambda: health(bus), lambda said: said.get("http") == 503 and "disk" in said["problems"], timeout=30)
     stored = (await bus.backlog())["todo-train"]
     (seen / "filler").unlink()
     await until(healthy, timeout=60)
@@ -232,17 +225,13 @@ async def test_a_node_without_a_server_keeps_the_streams_on_another_server(
 
 def cluster_configuration(number: int, ports: list[int], folder: Path) -> Path:
     """The configuration file of one of three servers; the first three ports are for clients, the others for routes."""
+    routes = [f"nats://127.0.0.1:{port}" for port in ports[3:]]
     content = {
         "server_name": f"s{number}",
         "host": "127.0.0.1",
         "port": ports[number],
         "jetstream": {"store_dir": str(folder / f"s{number}"), "max_file_store": 2**30},
-        "cluster": {
-            "name": "c",
-            "host": "127.0.0.1",
-            "port": ports[3 + number],
-            "routes": [f"nats://127.0.0.1:{port}" for port in ports[3:]],
-        },
+        "cluster": {"name": "c", "host": "127.0.0.1", "port": ports[3 + number], "routes": routes},
     }
     path = folder / f"s{number}.json"
     path.write_text(json.dumps(content))
@@ -251,15 +240,13 @@ def cluster_configuration(number: int, ports: list[int], folder: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.broker
-async def test_replicas_that_an_operator_has_set_stay_and_outlive_a_server(
+async def test_replicas_of_an_operator_stay_and_outlive_a_server(
     tmp_path: Path, unused_tcp_port_factory: Callable[[], int]
 ) -> None:
     ports = [unused_tcp_port_factory() for _ in range(6)]
-    program = binary.find()
-    configurations = [cluster_configuration(number, ports, tmp_path) for number in range(3)]
-    servers = [
-        await spawn_child([program, "--config", path], stderr=asyncio.subprocess.DEVNULL) for path in configurations
-    ]
+    files = [cluster_configuration(number, ports, tmp_path) for number in range(3)]
+    commands = [[binary.find(), "--config", file] for file in files]
+    servers = [await spawn_child(command, stderr=asyncio.subprocess.DEVNULL) for command in commands]
     url = ",".join(f"nats://127.0.0.1:{port}" for port in ports[:3])
     bus = await Bus.connect(BusSettings(url=url), run="r", name="test", wait=30)
     await persistently(lambda: streams.ensure(bus), "no leader yet", tries=30)
@@ -289,8 +276,7 @@ async def test_repeating_ensure_changes_nothing_and_loses_nothing_until_the_run_
     await bus.publish_durable(todo("train"), attempt("a2"), message_id="a2")
     for _ in range(3):
         await streams.ensure(bus)
-    assert (await bus.backlog())["todo-train"] == 1
-    assert (await bus.leased())["todo-train"] == 1
+    assert ((await bus.backlog())["todo-train"], (await bus.leased())["todo-train"]) == (1, 1)
     await held.ack()
     with pytest.raises(Unanswered, match="no stream"):  # where nobody would take it
         await bus.publish_durable("theorem.todo.unheard-of", attempt("a3"), message_id="a3")
