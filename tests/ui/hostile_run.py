@@ -15,7 +15,7 @@ import msgspec
 
 from common.limits import LONGEST_NAME
 from common.records.readers import DATABASE
-from common.records.searches import FILE as SEARCHES, SearchTree, packed, unpacked
+from common.records.searches import FILE as SEARCHES, SearchState, SearchTree, packed, unpacked
 from tests.hostile import HOSTILE
 
 MARK = "window.ran"
@@ -98,11 +98,7 @@ def _hostile(value: Any, values: Iterator[int], field: str = "") -> Any:
 def _records(path: Path) -> None:
     db = sqlite3.connect(path)
     with db:
-        db.create_function(
-            "named",
-            1,
-            lambda name: f"{name} {TEXTS[crc32(name.encode()) % len(TEXTS)]}".replace("\0", "")[:LONGEST_NAME],
-        )
+        db.create_function("named", 1, _named)
         for table, (text, number) in _columns(db).items():
             for place, column in enumerate(text):
                 if column in KEYS:
@@ -112,11 +108,15 @@ def _records(path: Path) -> None:
             for place, column in enumerate(number):
                 _set(db, table, column, NUMBERS, place)
         if path.name == SEARCHES:
-            rows = db.execute("SELECT number, attempt_id, trees FROM searches").fetchall()
-            for number, name, trees in rows:
+            for number, name, trees in db.execute("SELECT number, attempt_id, trees FROM searches").fetchall():
                 found = [_hostile_tree(tree, number) for tree in unpacked(name, trees)]
                 db.execute("UPDATE searches SET trees = ? WHERE number = ?", (packed(found), number))
     db.close()
+
+
+def _named(name: str) -> str:
+    """A name that begins as it did."""
+    return f"{name} {TEXTS[crc32(name.encode()) % len(TEXTS)]}".replace("\0", "")[:LONGEST_NAME]
 
 
 def _columns(db: sqlite3.Connection) -> dict[str, tuple[list[str], list[str]]]:
@@ -143,26 +143,19 @@ def _set(db: sqlite3.Connection, table: str, column: str, values: tuple[Any, ...
 
 
 def _hostile_tree(tree: SearchTree, number: int) -> SearchTree:
+    replace = msgspec.structs.replace
+
     def text(place: int) -> str:
         return TEXTS[(number + place) % len(TEXTS)][:2000]
 
-    replace = msgspec.structs.replace
-    states = tuple(
-        replace(
-            each,
-            state=text(each.id),
-            tactic=text(each.id + 1) if each.tactic else "",
-            value=NUMBERS[(number + each.id) % len(NUMBERS)],
-            estimate=NUMBERS[(number + each.id + 1) % len(NUMBERS)],
-            at=NUMBERS[(number + each.id + 2) % len(NUMBERS)],
-            tactics=tuple(
-                replace(taken, tactic=text(each.id + 2 + n), prior=NUMBERS[(number + n) % len(NUMBERS)])
-                for n, taken in enumerate(each.tactics)
-            ),
-            failed=tuple(
-                replace(failed, tactic=text(each.id + 7), message=text(each.id + 9)) for failed in each.failed
-            ),
-        )
-        for each in tree.states
-    )
-    return replace(tree, theorem=text(3), states=states)
+    def value(place: int) -> float:
+        return NUMBERS[(number + place) % len(NUMBERS)]
+
+    def hostile(state: SearchState) -> SearchState:
+        at, tactic = state.id, text(state.id + 1) if state.tactic else ""
+        taken = [replace(each, tactic=text(at + 2 + n), prior=value(n)) for n, each in enumerate(state.tactics)]
+        failed = [replace(each, tactic=text(at + 7), message=text(at + 9)) for each in state.failed]
+        numbers = {"value": value(at), "estimate": value(at + 1), "at": value(at + 2)}
+        return replace(state, state=text(at), tactic=tactic, tactics=tuple(taken), failed=tuple(failed), **numbers)
+
+    return replace(tree, theorem=text(3), states=tuple(map(hostile, tree.states)))

@@ -25,11 +25,10 @@ from ui.views import all_views, asked
 
 
 def evaluated(label: str, **changes: int) -> Evaluated:
-    part = Part(statements=4, solved=1, undecided=1, share=0.3333)
+    levels = {"1": Part(statements=4, solved=1, undecided=1, share=0.3333)}
     numbers = {"step": 7, "weights": 3, "statements": 4, "solved": 1, "undecided": 1, "simulations": 16} | changes
-    return Evaluated(
-        label=label, beside=True, time=2.5, simulations_used=31, lean_attempts=99, levels={"1": part}, **numbers
-    )
+    numbers |= {"simulations_used": 31, "lean_attempts": 99}
+    return Evaluated(label=label, beside=True, time=2.5, levels=levels, **numbers)
 
 
 def small_run(folder: Path) -> Store:

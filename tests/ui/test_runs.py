@@ -1,6 +1,8 @@
 import json
 import os
 import socket
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,10 @@ from tests.message_values import heartbeat, node_info
 from tests.node.learner.builders import PROVED, planned, result
 from tests.ui.monitors import evaluated, mesh, small_run
 from ui import runs
+from ui.playback import RECORDING, playing
 from ui.runs import SUMMARY, Kind, NotHere, Runs, thinned
+from ui.views import NoQuery
+from ui.views.learning import overview
 
 
 def test_all_runs_of_a_folder_are_found_and_told_apart(tmp_path: Path) -> None:
@@ -71,9 +76,7 @@ def test_a_damaged_file_hides_nothing_else(tmp_path: Path, name: str) -> None:
 
 def test_long_curves_are_thinned_and_keep_their_ends_and_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "POINTS", 100)
-    points = [
-        Point(time=0.0, step=step, values={"valid_loss" if step % 50 == 49 else "loss": 1.0}) for step in range(1000)
-    ]
+    points = [Point(0.0, step, {"valid_loss" if step % 50 == 49 else "loss": 1.0}) for step in range(1000)]
     kept = thinned(points)
     assert 40 < len(kept) <= 100
     assert [point.step for point in kept if "valid_loss" in point.values] == list(range(49, 1000, 50))
@@ -85,12 +88,10 @@ def test_long_curves_are_thinned_and_keep_their_ends_and_evaluations(monkeypatch
 def test_the_history_of_nodes_is_kept_as_often_as_its_size_allows(tmp_path: Path) -> None:
     now = 100.0
     history = NodeHistory(tmp_path, clock=lambda: now)
-    many = [f"prover-{number}" for number in range(1000)]
     for step in range(40):
         now = 100.0 + step
-        for node in many[: 1 if step < 20 else 1000]:
-            values = {"expansions": float(step), "bad": float("nan")}
-            history.hear(heartbeat(node, time=now, **values))
+        for number in range(1 if step < 20 else 1000):
+            history.hear(heartbeat(f"prover-{number}", time=now, expansions=float(step), bad=float("nan")))
     small_run(tmp_path / "r").close()
     (tmp_path / "nodes.jsonl").rename(tmp_path / "r" / "nodes.jsonl")
     found = Runs(tmp_path).get("r").node_history()
@@ -120,3 +121,30 @@ def test_a_name_that_leads_elsewhere_is_no_run(tmp_path: Path) -> None:
             with pytest.raises(NotHere):
                 Runs(tmp_path / "runs").get(name)
         (tmp_path / DATABASE).touch()  # and so is the folder above
+
+
+def counted(folder: Path, table: str) -> int:
+    with closing(sqlite3.connect(folder / DATABASE)) as db:
+        return int(db.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
+
+
+def test_a_recording_grows_and_ends_like_its_run() -> None:
+    assert RECORDING.stat().st_size < 1_500_000
+    with playing() as player:
+        run = Runs(player.folder.parent).get(player.folder.name)
+        shown = []
+        for share in (0.0, 0.3, 0.6, 0.6, 1.0):
+            ended = player.play(player.begin + share * (player.end - player.begin))
+            found = overview(run, NoQuery())
+            shown.append((counted(player.folder, "results"), len(found["evaluations"]), len(run.node_history()), ended))
+        counts = [results for results, *_ in shown]
+        assert counts == sorted(counts) and counts[2] == counts[3] < counts[4] > 100
+        assert [evaluations for _, evaluations, *_ in shown][::4] == [0, 2]
+        assert shown[-1][3] and not shown[0][3] and shown[-1][2] >= 5
+        assert found["summary"]["solved_after"] > found["summary"]["solved_before"] and found["proofs"]
+        with closing(sqlite3.connect(player.folder / DATABASE)) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+            tried = db.execute("SELECT COUNT(DISTINCT theorem_id) FROM attempts WHERE purpose IN ('train', 'disprove')")
+            assert counted(player.folder, "theorem_statistics") == tried.fetchone()[0]
+    assert not player.folder.exists()

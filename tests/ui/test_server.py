@@ -1,16 +1,23 @@
 import asyncio
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession
 from yarl import URL
 
+from common.bus import Bus
+from common.life.node import NodeContext
 from common.protocol.messages import LogRecord, Point
+from tests.background import RunOnBroker
+from tests.commands import found
 from tests.message_values import heartbeat, node_info
-from tests.ui.monitors import mesh, monitoring, small_run
+from tests.ui.monitors import MAY, TOKEN, controlling, mesh, monitoring, posted, small_run
+from tests.waiting import answered
 from ui import server
+from ui.control import HEADER
 from ui.runs import Runs
 from ui.server import STATIC
 
@@ -65,11 +72,11 @@ async def test_too_many_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(server, "MOST_PAGES", 1)
     async with (
         monitoring(Runs(None, mesh())) as url,
-        ClientSession() as session,
-        session.get(f"{url}/events?run=demo") as first,
+        ClientSession(f"{url}/") as http,
+        http.get("events?run=demo") as first,
     ):
         assert await next_tick(first)
-        assert (await session.get(f"{url}/events?run=demo")).status == 503
+        assert (await http.get("events?run=demo")).status == 503
 
 
 async def test_answers_say_what_is_wrong_with_a_question(tmp_path: Path) -> None:
@@ -97,9 +104,8 @@ async def test_the_overview_has_intervals_counters_and_the_latest_proofs(tmp_pat
         found = await (await session.get(f"{url}/api/run/run/overview")).json()
         curves = await (await session.get(f"{url}/api/run/run/curves")).json()
     (evaluation,) = found["evaluations"]
-    assert evaluation["share"] == pytest.approx(
-        {"solved": 1, "of": 3, "rate": 1 / 3, "low": 0.0615, "high": 0.7923}, abs=1e-3
-    )
+    share = {"solved": 1, "of": 3, "rate": 1 / 3, "low": 0.0615, "high": 0.7923}
+    assert evaluation["share"] == pytest.approx(share, abs=1e-3)
     assert evaluation["levels"]["1"]["of"] == 3 and found["counters"]["learner.proofs_verified"] == 1
     assert [proof["theorem_id"] for proof in found["proofs"]] == ["t"] and found["verdict"]["fault"] == "none"
     assert curves == {"time": [1.0], "step": [1], "values": {"loss": [2.0]}}
@@ -133,3 +139,37 @@ async def next_tick(response) -> dict:  # type: ignore[no-untyped-def, type-arg]
     kind, data = text.strip().split("\n")
     assert kind == "event: tick"
     return json.loads(data.removeprefix("data: "), parse_constant=pytest.fail)
+
+
+@pytest.mark.process
+def test_the_types_in_the_scripts_agree() -> None:
+    done = subprocess.run([found("tsc"), "-p", str(STATIC.parent / "jsconfig.json")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+async def test_nobody_acts_without_the_token_the_header_or_a_whole_request(mesh_run: RunOnBroker, bus: Bus) -> None:
+    ask = {"what": "drain", "node": "tester"}
+    async with controlling(mesh_run) as url:
+        assert (await posted(f"{url}/ask", ask, {HEADER: "1"}))[0] == 401
+        assert (await posted(f"{url}/ask", ask, {"Authorization": f"Bearer {TOKEN}"}))[0] == 400
+        assert (await posted(f"{url}/ask", ask, MAY | {"Origin": "https://evil.example"}))[0] == 403
+        for bad in ({"what": "drain"}, {"what": "rm", "node": "a"}, ask | {"node": ""}, ask | {"more": 1}, []):
+            assert (await posted(f"{url}/ask", bad))[0] == 400
+        for bad in ({"statement": ""}, {"statement": "theorem t : True", "seconds": 1e9}):
+            assert (await posted(f"{url}/submit", bad))[0] == 400
+    async with monitoring(Runs(None, mesh(mesh_run.name))) as url:
+        status, _ = await posted(f"{url}/api/control/ask", ask)
+        assert status in (404, 405), "a monitor without --allow-control cannot act at all"
+
+
+async def test_a_submitted_statement_says_what_became_of_it(mesh_run: RunOnBroker, lean_proxy: NodeContext) -> None:
+    async with controlling(mesh_run) as url:
+        status, found = await posted(f"{url}/submit", {"statement": "theorem t (p : Prop) : p → p", "seconds": 60})
+        assert status == 200 and found["outcome"] == "searching"
+
+        async def submitted() -> dict[str, str]:
+            async with ClientSession() as session, session.get(f"{url}/submitted", headers=MAY) as response:
+                return dict((await response.json())[0])
+
+        found = await answered(submitted, lambda now: now["outcome"] != "searching")
+        assert found["outcome"] == "proved" and found["lean"].startswith("theorem t (p : Prop) : p → p := by"), found

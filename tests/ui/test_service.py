@@ -9,19 +9,20 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession
 
-from common.bus import Bus
+from common.bus import Bus, BusSettings
 from common.life.node import NodeContext, NodeFailure, NodeSettings
+from common.machine import listenable
 from common.protocol.messages import LogRecord, Point, ProofFound
 from common.protocol.subjects import telemetry
 from node.command import cli
 from tests.commands import Called
 from tests.message_values import heartbeat, named, node_info
 from tests.ui.monitors import mesh, small_run
-from tests.waiting import eventually, until
+from tests.waiting import answered, eventually
 from ui.runs import Runs
 from ui.server import Monitor
-from ui.service import listen, serving
-from ui.settings import UiSettings
+from ui.service import NoSuchRun, choose, listen, serving
+from ui.settings import TRAINING, UiSettings
 
 LEARNER = named("learner")
 POINTS = telemetry("learner", LEARNER, "point")
@@ -59,19 +60,12 @@ async def test_the_page_is_there_before_the_broker_and_a_port_in_use_is_named() 
 
 async def test_a_monitor_that_starts_late_shows_the_run_from_its_beginning(bus: Bus) -> None:
     for i in range(3):
-        point = Point(time=float(i), step=i, values={"loss": 1.0})
-        await bus.publish(POINTS, point)
+        await bus.publish(POINTS, Point(time=float(i), step=i, values={"loss": 1.0}))
     proof = ProofFound(theorem_id="t", attempt_id="1", purpose="train", time=9.0, lean="theorem t : True := trivial")
     await bus.publish(telemetry("learner", LEARNER, "proof"), proof)
-    await bus.publish(
-        telemetry("learner", LEARNER, "log"),
-        LogRecord(node_id=LEARNER, role="learner", time=0, level="info", event="e"),
-    )
-
-    async def stored() -> bool:
-        return len(await bus.history((Point, ProofFound))) == 4
-
-    await until(stored, what="the history on the broker")
+    record = LogRecord(node_id=LEARNER, role="learner", time=0, level="info", event="e")
+    await bus.publish(telemetry("learner", LEARNER, "log"), record)
+    await answered(lambda: bus.history((Point, ProofFound)), lambda stored: len(stored) == 4)
     await bus.register(node_info(named("prover")))
     run = mesh(bus.run)
     state = run.mesh
@@ -82,8 +76,7 @@ async def test_a_monitor_that_starts_late_shows_the_run_from_its_beginning(bus: 
     await bus.publish(POINTS, Point(time=3.0, step=3, values={}))
     state.see_registry(await bus.nodes(), 10.0)
     await bus.publish(telemetry("prover", named("prover"), "heartbeat"), heartbeat(named("prover"), expansions=7))
-    await eventually(lambda: state.totals().get("prover.expansions") == 7)
-    await eventually(lambda: len(state.points) >= 4)
+    await eventually(lambda: state.totals().get("prover.expansions") == 7 and len(state.points) >= 4)
     assert [point.step for point in state.points] == [0, 1, 2, 3]
     assert [proof.attempt_id for proof in state.proofs] == ["1"]
 
@@ -100,3 +93,47 @@ async def test_a_run_is_shown_from_its_files_without_a_broker(called: Called, tm
     assert shown["summary"]["solved_after"] == 3 and [each["theorem_id"] for each in shown["proofs"]] == ["t"]
     code, _, said = await asyncio.to_thread(called, cli.main, "ui", "--port", "0", *flags, "--run", "endde")
     assert (code, said) == (2, f"proofmesh ui: {tmp_path} has no run endde (there are: ended)\n")
+
+
+def settings(runs: Path, **changes: object) -> UiSettings:
+    return UiSettings(**{"runs": str(runs), "patience": 5.0, **changes})  # type: ignore[arg-type]
+
+
+def nobody() -> BusSettings:
+    return BusSettings(f"nats://127.0.0.1:{listenable('127.0.0.1', 0)}")
+
+
+async def test_a_run_at_work_is_watched_and_an_ended_one_shown_from_files(
+    bus: Bus, broker: BusSettings, tmp_path: Path
+) -> None:
+    node = NodeSettings(run=bus.run, bus=broker)
+    assert (await choose(settings(tmp_path), node)).mesh is not None, "without files, whoever answers is watched"
+    small_run(tmp_path / bus.run).close()
+    found = await choose(settings(tmp_path), node)  # the broker is there for other runs
+    assert found is not None and found.mesh is None and found.folder == tmp_path / bus.run
+    await bus.register(node_info(named("learner"), "learner"))
+    assert (await choose(settings(tmp_path), node)).mesh is not None
+    assert (await choose(settings(tmp_path, mesh=False), node)).mesh is None
+
+
+async def test_without_a_broker_the_files_are_shown_and_a_run_that_is_nowhere_is_named(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        small_run(tmp_path / name).close()
+    quick = settings(tmp_path, patience=0.2)
+    assert (await choose(quick, NodeSettings(run="first", bus=nobody()))).mesh is None
+    with pytest.raises(NoSuchRun, match=r"no broker answers.*has no run thrid \(there are: first, second\)"):
+        await choose(quick, NodeSettings(run="thrid", bus=nobody()))
+    with pytest.raises(NoSuchRun, match=r"it holds no run"):
+        await choose(settings(tmp_path / "absent", patience=0.2), NodeSettings(run="first", bus=nobody()))
+    with pytest.raises(NoSuchRun, match=r"absent is the folder of no run$"):
+        await choose(settings(tmp_path, folder=str(tmp_path / "absent"), mesh=False), NodeSettings(run="first"))
+    # A monitor that is to wait asks nobody.
+    assert (await choose(settings(tmp_path, patience=None), NodeSettings(run="first", bus=nobody()))).mesh is not None
+
+
+async def test_without_a_mesh_training_runs_need_no_run_and_a_wrong_name_is_said(tmp_path: Path) -> None:
+    alone = settings(tmp_path, mesh=False)
+    assert await choose(alone, NodeSettings()) is None
+    assert await choose(alone, NodeSettings(run=TRAINING)) is None
+    with pytest.raises(NoSuchRun, match="has no run other"):
+        await choose(alone, NodeSettings(run="other"))

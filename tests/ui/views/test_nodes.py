@@ -29,17 +29,12 @@ def large_mesh(count: int = 1000) -> Run:
     """A mesh of so many nodes, of which every hundredth is unhealthy; each says all that it can."""
     chance, now = random.Random(0), time.time()
     roles = [chance.choice(("prover", "prover", "lean-proxy", "inference")) for _ in range(count)]
-    infos = [
-        node_info(
-            f"{role}-host-{n % 50}-{1000 + n}-053aaab1be1c0ef2",
-            role,
-            host=f"host-{n % 50}.example.org",
-            started=now - n,
-            state="running" if n % 100 else "unhealthy",
-            problems={} if n % 100 else {"lean": "no Lean worker starts: " + "x" * 500},
-        )
-        for n, role in enumerate(roles)
-    ]
+    sick = {"state": "unhealthy", "problems": {"lean": "no Lean worker starts: " + "x" * 500}}
+    infos = []
+    for n, kind in enumerate(roles):
+        name, host = f"{kind}-host-{n % 50}-{1000 + n}-053aaab1be1c0ef2", f"host-{n % 50}.example.org"
+        state = {"state": "running"} if n % 100 else sick
+        infos.append(node_info(name, kind, host=host, started=now - n, **state))
     run = mesh("demo", *infos, now=now)
     for n, each in enumerate(infos):
         values = {"cpu_share": n / 1000, "memory_mb": 100.0 + n, "gpu_share": 0.5, "gpu_memory_share": 0.25}
@@ -75,9 +70,8 @@ def test_nodes_are_filtered_sorted_and_cut_on_the_server() -> None:
     assert ask(run, "nodes", text="HOST-7.example")["total"] == 20
     assert ask(run, "nodes", text="no lean worker")["total"] == 10
     assert ask(run, "nodes", text="absent")["rows"] == []
-    assert names(ask(run, "nodes", order="node", limit="9")) == sorted(
-        names(ask(run, "nodes", order="node", limit="9"))
-    )
+    by_name = names(ask(run, "nodes", order="node", limit="9"))
+    assert by_name == sorted(by_name)
     for bad in ({"limit": "101"}, {"limit": "0"}, {"from": "-1"}, {"other": "1"}):
         with pytest.raises(BadQuery):
             ask(run, "nodes", **bad)
@@ -157,9 +151,8 @@ def test_the_values_of_a_node_are_in_the_files_of_its_run(tmp_path: Path) -> Non
     make_run(folder, theorems=4, attempts=4)
     with (folder / FILE).open("ab") as file:
         for n in range(900):
-            file.write(
-                msgspec.json.encode(NodeSample(1e9 + n, "p", "prover", "running", {"searches": 1.0 * n})) + b"\n"
-            )
+            each = NodeSample(1e9 + n, "p", "prover", "running", {"searches": 1.0 * n})
+            file.write(msgspec.json.encode(each) + b"\n")
     run = Run("made", Kind.LEARNER, folder)
     found = ask(run, "node_course", id="p", names="searches")
     assert len(found["time"]) <= POINTS and found["values"]["searches"] == [time - 1e9 for time in found["time"]]
@@ -242,8 +235,8 @@ def test_a_mesh_whose_files_are_elsewhere_shows_what_the_monitor_has_heard() -> 
     found = role(run, RoleQuery("lean-proxy"))
     assert len(found["time"]) == BUCKETS
     assert found["values"]["candidates"][-1] == pytest.approx(3.0) and found["values"]["queue"][-1] == 30.0
-    for number in range(5):
-        run.mesh.see_log(LogRecord(node_id="a", role="prover", time=float(number), level="info", event=f"e{number}"))
+    for n in range(5):
+        run.mesh.see_log(LogRecord(node_id="a", role="prover", time=float(n), level="info", event=f"e{n}"))
     heard = logs(run, LogsQuery(limit=2))
     assert [record.event for record in heard["records"]] == ["e3", "e4"] and heard["more"] and not heard["files"]
 
@@ -269,16 +262,14 @@ def test_logs_are_read_from_their_ends_and_as_far_as_it_takes(tmp_path: Path, mo
     assert found["more"]
     warnings = logs(run, LogsQuery(level="warning", node="prover", limit=100))
     assert [record.time for record in warnings["records"]] == [float(n) for n in range(1000, 2000, 10)]
-    assert [each.event for each in logs(run, LogsQuery(text="EVENT 77", node="learner", limit=500))["records"]][:2] == [
-        "event 77",
-        "event 770",
-    ]
+    named = logs(run, LogsQuery(text="EVENT 77", node="learner", limit=500))["records"]
+    assert [each.event for each in named][:2] == ["event 77", "event 770"]
     older = logs(run, LogsQuery(before=5.0, limit=4))
     assert [record.time for record in older["records"]] == [3.0, 3.0, 4.0, 4.0] and older["more"]
     assert not logs(run, LogsQuery(before=1.0, limit=4))["more"]
 
 
-def test_rotated_logs_are_reached_and_a_quiet_node_says_nothing_of_a_time_that_was_not_read(
+def test_rotated_logs_are_reached_and_a_quiet_node_hides_no_time_of_a_busy_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_files, "FIRST_BYTES", 2000)

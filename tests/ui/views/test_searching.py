@@ -125,9 +125,8 @@ def test_a_theorem_has_its_attempts_and_proofs(made: Run) -> None:
     found = ask(made, "theorem", id=name)
     assert found["attempts_total"] == len(found["tries_shown"]) >= found["attempts"] > 0
     assert {each["theorem_id"] for each in found["tries_shown"]} == {name}
-    proofs = [each for each in found["proofs"] if not each["disproof"]]
-    assert proofs[0]["axioms"] == "propext"
-    assert proofs[0]["lean"].startswith(f"theorem {name} ")
+    proof = next(each for each in found["proofs"] if not each["disproof"])
+    assert proof["axioms"] == "propext" and proof["lean"].startswith(f"theorem {name} ")
     with pytest.raises(NotHere, match="no theorem"):
         ask(made, "theorem", id="nothing")
 
@@ -145,10 +144,9 @@ def test_kept_searches_come_by_interest_or_by_time(made: Run) -> None:
 def test_a_tree_comes_by_columns_and_its_states_one_by_one(made: Run, tmp_path: Path) -> None:
     """The tree has no text in full, so that 10,000 states are some 100 kB; a state has all of its own."""
     long = "exact " + "f " * 500
+    taken = TakenTactic(long, 1.0, 2, -2.0, (1, 2))
     states = (
-        SearchState(
-            0, "h : p\n⊢ p ∧ q", 0, 3, -2.0, 1, None, tactics=(TakenTactic(long, 1.0, 2, -2.0, (1, 2)),), at=0.5
-        ),
+        SearchState(0, "h : p\n⊢ p ∧ q", 0, 3, -2.0, 1, None, tactics=(taken,), at=0.5),
         SearchState(1, "h : p\n⊢ p\n\nx : Nat\n⊢ x = x", 1, 1, float("inf"), 0, 0, long),
         SearchState(2, "⊢ q", 1, 0, 0.0, 0, 0, long, dead=True),
     )
@@ -192,7 +190,7 @@ def test_a_wrong_parameter_is_refused(made: Run) -> None:
             ask(made, view, **wrong)
 
 
-def test_a_search_is_shown_of_an_evaluation_without_records_and_a_run_that_keeps_none_says_so(
+def test_searches_are_shown_of_an_evaluation_and_a_run_that_keeps_none_says_so(
     made: Run, small: Run, tmp_path: Path
 ) -> None:
     assert ask(small, "searches")["keeps"] is False and ask(small, "attempt", id="run-1")["kept"] is False

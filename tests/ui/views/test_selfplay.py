@@ -22,10 +22,8 @@ def test_each_round_is_told_from_conjectures_to_solved_statements(run: Run) -> N
     assert [each["number"] for each in found["rounds"]] == [0, 1, 2, 3]
     first = found["rounds"][1]
     assert (first["made"], first["elaborated"], first["proved"], first["barely"]) == (len(OUTPUTS), 3, 2, 1)
-    assert first["fates"] == {
-        **{"proved": 2, "elaborated": 1, "not elaborated": 1, "known": 1},
-        **{"cut": 1, "refused": 1, "surplus": 1},
-    }
+    once = dict.fromkeys(("elaborated", "not elaborated", "known", "cut", "refused", "surplus"), 1)
+    assert first["fates"] == {"proved": 2, **once}
     assert (found["solved"], found["statements"], found["rounds"][2]["newly_solved"]) == (5, 8, 2)
     assert found["curve"][0] == [0, 0] and found["curve"][-1] == [found["samples"], found["solved"]]
 
@@ -42,20 +40,18 @@ def test_conjectures_are_found_cut_and_told_with_what_became_of_them(run: Run) -
     assert ask(run, "conjectures", fate="proved", limit="1")["total"] == 6
     assert names(text="'; DROP TABLE conjectures; --") == [] == names(fate="no such")
     proved = {each["name"]: each for each in ask(run, "conjectures", round="1")["rows"]}
-    # One of its three samples that the prover called proofs was refused.
-    assert (proved["conjecture_1_0"]["correct"], proved["conjecture_1_0"]["samples"]) == (2, 64)
-    assert (proved["conjecture_1_3"]["fate"], proved["conjecture_1_3"]["correct"]) == ("elaborated", 0)
-    assert proved["conjecture_1_3"]["statement"] == "(a b c : Nat) : a + b = b + a + 1"
-    assert (proved["conjecture_1_6"]["statement"], proved["conjecture_1_6"]["samples"]) == (
-        *("example (a b c : Nat) : sorry", 0),
-    )
+    for name, told in (
+        ("conjecture_1_0", {"correct": 2, "samples": 64}),  # one of the three that the prover called proofs was refused
+        ("conjecture_1_3", {"fate": "elaborated", "correct": 0, "statement": "(a b c : Nat) : a + b = b + a + 1"}),
+        ("conjecture_1_6", {"statement": "example (a b c : Nat) : sorry", "samples": 0}),
+    ):
+        assert proved[name].items() >= told.items()
 
 
 def test_a_conjecture_and_a_statement_have_a_history(run: Run) -> None:
     told = dict(ask(run, "conjecture", name="conjecture_1_0")["paragraphs"])
-    assert (
-        told["fate"] == "proved" and "rw [Nat.add_comm b a]" in told["proof 1"] and "Nat.add_comm" in told["asked with"]
-    )
+    assert told["fate"] == "proved" and "rw [Nat.add_comm b a]" in told["proof 1"]
+    assert "Nat.add_comm" in told["asked with"]
     assert dict(ask(run, "conjecture", name="train_0")["paragraphs"])["solved"] == "in round 1"
     with pytest.raises(UserError, match="no statement or conjecture nothing"):
         ask(run, "conjecture", name="nothing")

@@ -129,7 +129,7 @@ def beside(**values: dict[str, float]) -> Run:
         ({"lean_wait": 0.05, "lean_run": 0.01}, 1.0, "No resource is full: 8.0 of 8"),
     ],
 )
-def test_the_resource_that_is_full_is_the_one_that_what_searches_ask_waits_for(
+def test_the_full_resource_is_the_one_that_what_searches_ask_waits_for(
     spent: dict[str, float], queue: float, named: str
 ) -> None:
     run = beside(
