@@ -7,20 +7,10 @@ from proofmesh import train
 
 
 def test_keyword_arguments_are_the_flags_of_the_command():
-    given = {
-        "data": ["bank", "traced"],
-        "rate": 1e-4,
-        "lora": True,
-        "lora__rank": 8,
-        "dry_run": False,
-        "lean__fresh": False,
-        "minutes": None,
-        "from_": "x",
-    }
-    assert train.flags(given) == [
-        *("--data", "bank", "traced", "--rate", "0.0001", "--lora", "--lora.rank", "8"),
-        *("--no-dry-run", "--lean.no-fresh", "--from", "x"),
-    ]
+    given = {"data": ["bank", "traced"], "rate": 1e-4, "lora": True, "lora__rank": 8}
+    given |= {"dry_run": False, "lean__fresh": False, "minutes": None, "from_": "x"}
+    said = "--data bank traced --rate 0.0001 --lora --lora.rank 8 --no-dry-run --lean.no-fresh --from x"
+    assert train.flags(given) == said.split()
 
 
 @pytest.mark.process
@@ -32,8 +22,6 @@ def test_what_the_command_refuses_is_an_error_with_its_line(tmp_path):
 
 SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 STEPS = [("p q : Prop\n⊢ p ∧ q → q ∧ p", "intro h"), ("p q : Prop\nh : p ∧ q\n⊢ q ∧ p", "exact ⟨h.2, h.1⟩")]
-
-
 COMMON = {"device": "cpu", "keep_out": [], "log_every": 1, "seed": 1, "show": False, "held_out": 0}
 
 
@@ -59,19 +47,10 @@ def test_a_model_learns_a_proof_and_lean_on_a_mesh_then_pays_for_it(mesh_run, le
     losses = losses_of(taught)
     assert len(losses) == 80 and losses[-1] < losses[0] / 5
     (tmp_path / "task.jsonl").write_text(json.dumps({"theorem": SWAP, "state": STEPS[1][0], "steps": ["intro h"]}))
-    paid = train.grpo(
-        taught.model,
-        **{name: value for name, value in COMMON.items() if name != "held_out"},
-        data=[tmp_path / "task.jsonl"],
-        out=tmp_path / "grpo",
-        steps=2,
-        rate=1e-4,
-        prompts=1,
-        generations=4,
-        max_tokens=12,
-        url=mesh_run.bus.url,
-        run=mesh_run.name,
-    )
+    settings = {name: value for name, value in COMMON.items() if name != "held_out"}
+    settings |= {"steps": 2, "rate": 1e-4, "prompts": 1, "generations": 4, "max_tokens": 12}
+    settings |= {"data": [tmp_path / "task.jsonl"], "url": mesh_run.bus.url, "run": mesh_run.name}
+    paid = train.grpo(taught.model, out=tmp_path / "grpo", **settings)
     rewards = [reward for _, reward in paid.summary["reward_curve"]]
     assert len(rewards) == 2 and max(rewards) > 0.5, "Lean accepts most of what the trained model writes"
     assert (paid.model / "model.safetensors").is_file() and "mean reward" in paid.said

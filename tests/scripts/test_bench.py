@@ -13,13 +13,12 @@ from tests.commands import Called
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_benchmark_is_listed_with_what_it_measures_and_no_other_is_known(
+def test_every_benchmark_is_listed_with_what_it_measures_and_no_other(
     called: Called, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)  # its default files are there
     done = called(cli.main, "bench")
-    assert done.code == 0
-    assert benchmarks()
+    assert done.code == 0 and benchmarks()
     for name, line in benchmarks().items():
         assert name in done.out
         assert len(line) > 20, f"{name}: the first line of its docstring says what it measures"
@@ -27,29 +26,16 @@ def test_every_benchmark_is_listed_with_what_it_measures_and_no_other_is_known(
     assert refused.code == 2 and "no benchmark `nothing`" in refused.err
 
 
-CPU = {"lean-workers": 6.0, "training": 3.0, "verification": 1.0}
-
-GROWN = {
-    "prover.expansions": 100.0,
-    "prover.outcome_error": 700.0,
-    "lean-proxy.candidates": 1000.0,
-    "lean-proxy.cache_hits": 200.0,
-    "lean-proxy.proofs_accepted": 10.0,
-}
-
-
 def test_each_part_has_its_share_and_its_price_for_an_expansion() -> None:
-    found = summary(CPU, GROWN, seconds=20.0)
+    grown = {"prover.expansions": 100.0, "prover.outcome_error": 700.0, "lean-proxy.candidates": 1000.0}
+    grown |= {"lean-proxy.cache_hits": 200.0, "lean-proxy.proofs_accepted": 10.0}
+    found = summary({"lean-workers": 6.0, "training": 3.0, "verification": 1.0}, grown, seconds=20.0)
     assert list(found["parts"]) == ["lean-workers", "training", "verification"]
     assert found["parts"]["lean-workers"] == {"cpu_s": 6.0, "share": 0.6, "cpu_ms_per_expansion": 60.0}
     assert (found["cpu_ms_per_expansion"], found["at_two_free_cores"]) == (100.0, 20.0)
     assert (found["expansions_per_s"], found["cores_used"]) == (5.0, 0.5)
     assert found["lean_cpu_ms_per_candidate"] == 7.5  # those from the cache cost Lean nothing
-    assert found["verification_cpu_ms_per_proof"] == 100
-    assert found["counted"]["prover.outcome_error"] == 700
-
-
-ROOT = Path(__file__).parents[2]
+    assert (found["verification_cpu_ms_per_proof"], found["counted"]["prover.outcome_error"]) == (100, 700)
 
 
 @pytest.mark.slow

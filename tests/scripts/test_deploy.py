@@ -17,7 +17,7 @@ from scripts.docs.metrics import declared
 from tests.commands import found
 from tests.node.mesh.whole import private_cache, whole_mesh
 from tests.prometheus import DEPLOY, Prometheus, promtool, queries
-from tests.waiting import until
+from tests.waiting import answered, until
 
 BOARDS = sorted((DEPLOY / "dashboards").glob("*.json"))
 
@@ -29,12 +29,8 @@ def test_alerts_and_dashboards_ask_for_metrics_that_are_there() -> None:
     asked = {file.stem: "\n".join(queries(file)) for file in BOARDS}
     asked["alerts"] = (DEPLOY / "alerts.yml").read_text()
     assert set(asked) == {"alerts", "health", "learning", "throughput"}
-    assert [
-        (name, each)
-        for name, text in asked.items()
-        for each in re.findall(r"\bproofmesh_\w+", text)
-        if each not in known
-    ] == []
+    used = [(name, each) for name, text in asked.items() for each in re.findall(r"\bproofmesh_\w+", text)]
+    assert [(name, each) for name, each in used if each not in known] == []
     assert len(re.findall("- alert:", asked["alerts"])) == 10
 
 
@@ -51,9 +47,8 @@ async def test_prometheus_watches_a_mesh_and_names_its_faults(tmp_path: Path, mo
     monkeypatch.setenv("PROOFMESH_CACHE", str(private_cache(tmp_path)))
     async with Mesh.from_file(whole_mesh(tmp_path)) as mesh:
         flags = ["--run", mesh.run, "--url", mesh.bus.url, "--port", "0", "--every", "1"]
-        targets = await spawn_child(
-            [sys.executable, "-m", "node.command.cli", "targets", *flags], stdout=asyncio.subprocess.PIPE
-        )
+        command = [sys.executable, "-m", "node.command.cli", "targets", *flags]
+        targets = await spawn_child(command, stdout=asyncio.subprocess.PIPE)
         assert targets.stdout is not None
         address = (await targets.stdout.readline()).decode().split()[-1]
         async with Prometheus(tmp_path, address) as prometheus:
@@ -66,12 +61,11 @@ async def test_prometheus_watches_a_mesh_and_names_its_faults(tmp_path: Path, mo
 
 async def _everything_is_shown(prometheus: Prometheus, address: str) -> None:
     # 1. All nodes, with labels that a restart does not change.
-    async def all_up() -> bool:
-        up = {(each["metric"]["role"], each["value"][1]) for each in await prometheus.ask('up{run="whole"}')}
-        return up == {(role, "1") for role in ("broker", "inference", "lean-proxy", "learner", "prover", "ui")}
+    async def up() -> set[tuple[str, str]]:
+        return {(each["metric"]["role"], each["value"][1]) for each in await prometheus.ask('up{run="whole"}')}
 
-    await until(all_up, what="six nodes that are up")
-
+    roles = ("broker", "inference", "lean-proxy", "learner", "prover", "ui")
+    await answered(up, lambda found: found == {(role, "1") for role in roles}, what="six nodes that are up")
     # 2. Every query of every dashboard, as soon as there is something to show.
     missing = [query for file in BOARDS for query in queries(file) if "_gpu_" not in query]
 

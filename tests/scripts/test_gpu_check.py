@@ -30,8 +30,6 @@ def test_a_part_that_fails_or_takes_too_long_does_not_stop_the_others(
 
 def test_every_part_runs_on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "PARTS_SECONDS", dict.fromkeys(PARTS_SECONDS, 300))  # the machine may have other load
-    found = Gpu(device="cpu").measure()
-    assert {part: row.get("problem") for part, row in found["results"].items()} == dict.fromkeys(CHECKS)
-    assert found["results"]["ranks"]["ddp"]["losses"] == pytest.approx(
-        found["results"]["ranks"]["fsdp"]["losses"], abs=0.01
-    )
+    results = Gpu(device="cpu").measure()["results"]
+    assert {part: row.get("problem") for part, row in results.items()} == dict.fromkeys(CHECKS)
+    assert results["ranks"]["ddp"]["losses"] == pytest.approx(results["ranks"]["fsdp"]["losses"], abs=0.01)

@@ -1,13 +1,20 @@
+"""`just setup`, and what `pip install .` installs: everything that is needed at run time, not only Python sources."""
+
 import importlib.metadata
+import os
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 from scripts.setup import __main__ as setup, pip, steps, tools
+from tests import lean_project
 
 ROOT = Path(__file__).parents[2]
 GOOD = steps.Facts("Linux", "x86_64", (2, 35), (3, 11), 50_000)
@@ -21,11 +28,8 @@ def test_a_set_up_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
             raise RuntimeError("no network")
         journal.append("b")
 
-    plan = [
-        steps.SetupStep("a", "1", lambda: journal.append("a")),
-        steps.SetupStep("b", "1", second),
-        steps.SetupStep("c", "1", lambda: journal.append("c")),
-    ]
+    works = {"a": lambda: journal.append("a"), "b": second, "c": lambda: journal.append("c")}
+    plan = [steps.SetupStep(name, "1", work) for name, work in works.items()]
     with pytest.raises(steps.StepFailed, match="b: no network"):
         steps.run(plan, stamp, lambda line: None)
     broken.clear()
@@ -47,9 +51,8 @@ def test_a_set_up_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
 )
 def test_each_problem_says_what_to_do(changed: dict[str, object], words: str) -> None:
     facts = steps.Facts(**{**vars(GOOD), **changed})  # type: ignore[arg-type]
-    found = steps.problems(facts, "cpu", fresh=True)
-    assert len(found) == 1
-    assert words in found[0]
+    (found,) = steps.problems(facts, "cpu", fresh=True)
+    assert words in found
 
 
 @pytest.mark.parametrize(
@@ -68,15 +71,11 @@ def test_failures_of_pip_come_with_advice(output: str, words: str) -> None:
 @pytest.mark.process
 def test_a_system_where_no_way_works_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Python without pip whose venv lacks ensurepip, as on Debian."""
-    stub = tmp_path / "python3"
-    stub.write_text("#!/bin/sh\necho 'No module named ensurepip' >&2\nexit 1\n")
-    stub.chmod(0o755)
-    monkeypatch.setattr(pip, "base_python", lambda: str(stub))
+    program(tmp_path, "python3", "echo 'No module named ensurepip' >&2\nexit 1")
+    monkeypatch.setattr(pip, "base_python", lambda: str(tmp_path / "python3"))
     monkeypatch.setattr(pip.shutil, "which", lambda name: None)  # no uv either
-    with pytest.raises(pip.VenvError) as failure:
+    with pytest.raises(pip.VenvError, match=r"(?s)(?=.*sudo apt install python3-venv).*ensurepip"):
         pip.make_venv(tmp_path / "venv", lambda line: None)
-    assert "sudo apt install python3-venv" in str(failure.value)
-    assert "ensurepip" in str(failure.value)
     assert not (tmp_path / "venv").exists()
 
 
@@ -110,15 +109,9 @@ def test_pins_agree_with_the_project_file_and_every_transitive_dependency_is_pin
 
 @pytest.mark.process
 def test_the_start_script_refuses_an_old_python_with_advice() -> None:
-    done = subprocess.run(
-        ["/bin/sh", str(ROOT / "start"), "--setup"],
-        env={"PATH": "/usr/bin:/bin", "PYTHON": "/bin/false"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "PYTHON=/bin/false is not Python 3.11 or later" in done.stderr
+    env = {"PATH": "/usr/bin:/bin", "PYTHON": "/bin/false"}
+    done = subprocess.run(["/bin/sh", str(ROOT / "start"), "--setup"], env=env, capture_output=True, text=True)
+    assert done.returncode == 1 and "PYTHON=/bin/false is not Python 3.11 or later" in done.stderr
 
 
 CHROMIUM = "usr/lib/chromium/chromium"
@@ -127,51 +120,41 @@ CHROMIUM = "usr/lib/chromium/chromium"
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A PATH with nothing on it, an own folder for the programs, and an environment that has the browser's packages."""
+    venv = tmp_path / "venv"
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(tools, "BIN", tmp_path / "tools")
     monkeypatch.setattr("sys.argv", ["setup", "tools"])
-    monkeypatch.setattr(setup, "VENV", tmp_path / "venv")
-    monkeypatch.setattr(setup, "PYTHON", tmp_path / "venv" / "bin" / "python")
-    monkeypatch.setattr(setup, "STAMP", tmp_path / "venv" / "stamp.json")
+    for name, path in (("VENV", ""), ("PYTHON", "bin/python"), ("STAMP", "stamp.json"), ("LOG", "log")):
+        monkeypatch.setattr(setup, name, venv / path)
     (tmp_path / "bin").mkdir()
-    (tmp_path / "venv" / "bin").mkdir(parents=True)
-    program(tmp_path / "venv" / "bin", "python", f'echo "$@" >> {tmp_path}/pip.log')
+    program(venv / "bin", "python", f'echo "$@" >> {tmp_path}/pip.log')
     monkeypatch.setattr(pip, "make_venv", lambda directory, say: None)
-    monkeypatch.setattr(setup, "LOG", tmp_path / "venv" / "log")
     return tmp_path / "bin"
 
 
 def program(folder: Path, name: str, script: str) -> None:
-    file = folder / name
-    file.write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")
-    file.chmod(0o755)
+    lean_project.program(folder / name, f"PATH=/usr/bin:/bin\n{script}")
 
 
 def debian(folder: Path) -> None:
     """apt-get and dpkg of a system where Chromium needs one more package. A package is a file with a list of scripts,
     each of which prints its place."""
     listed = 'printf "Inst libodd (1 Debian)\\nInst chromium [0] (1 Debian)\\nConf chromium (1 Debian)\\n"'
-    program(
-        folder,
-        "apt-get",
-        f"""case "$*" in
+    packages = f"""case "$*" in
 *simulate*) {listed};;
 *" download chromium") exit 9;;
 *" download libodd chromium") echo usr/lib/x86_64-linux-gnu/libodd.so > a.deb
     echo usr/bin/chromium {CHROMIUM} > b.deb;;
 *" download prometheus") echo usr/bin/promtool usr/bin/prometheus > a.deb;;
 *) exit 8;;
-esac""",
-    )
-    program(
-        folder,
-        "dpkg",
-        """for file in $(cat "$2"); do
+esac"""
+    unpacks = """for file in $(cat "$2"); do
     mkdir -p "$(dirname "$3/$file")"
     printf '#!/bin/sh\\necho %s $LD_LIBRARY_PATH' "$file" > "$3/$file"
     chmod +x "$3/$file"
-done""",
-    )
+done"""
+    program(folder, "apt-get", packages)
+    program(folder, "dpkg", unpacks)
 
 
 def printed(name: str) -> str:
@@ -183,9 +166,8 @@ def printed(name: str) -> str:
 def test_programs_are_taken_out_of_packages_once(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     debian(nowhere)
     program(nowhere, "node", "")
-    program(
-        nowhere, "npm", 'cd "$5"; mkdir -p node_modules/.bin; cd node_modules/.bin; echo echo $6 > tsc; chmod +x tsc'
-    )
+    installs = 'cd "$5"; mkdir -p node_modules/.bin; cd node_modules/.bin; echo echo $6 > tsc; chmod +x tsc'
+    program(nowhere, "npm", installs)
     (tools.BIN / "typescript").mkdir(parents=True)
     assert setup.main() == 0, capsys.readouterr().err
     assert printed("promtool") == "usr/bin/promtool" and printed("tsc") == tools.TYPESCRIPT
@@ -216,12 +198,9 @@ def test_what_fails_does_not_stop_the_others(nowhere: Path, capsys: pytest.Captu
 @pytest.mark.process
 def test_a_browser_that_does_not_start_is_not_kept(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     debian(nowhere)
-    program(
-        nowhere,
-        "dpkg",
-        f"""mkdir -p "$3/usr/bin" "$(dirname "$3/{CHROMIUM}")"; touch "$3/usr/bin/chromium"
-printf '#!/bin/sh\\necho libodd.so: cannot open >&2; exit 127' > "$3/{CHROMIUM}"; chmod +x "$3/{CHROMIUM}\"""",
-    )
+    unpacks = f"""mkdir -p "$3/usr/bin" "$(dirname "$3/{CHROMIUM}")"; touch "$3/usr/bin/chromium"
+printf '#!/bin/sh\\necho libodd.so: cannot open >&2; exit 127' > "$3/{CHROMIUM}"; chmod +x "$3/{CHROMIUM}\""""
+    program(nowhere, "dpkg", unpacks)
     assert setup.main() == 1
     assert "libodd.so: cannot open" in capsys.readouterr().err
     assert tools.find("chromium") is None
@@ -231,3 +210,23 @@ printf '#!/bin/sh\\necho libodd.so: cannot open >&2; exit 127' > "$3/{CHROMIUM}"
 def test_any_chrome_on_the_path_does(nowhere: Path) -> None:
     program(nowhere, "google-chrome-stable", "")
     assert tools.find("chromium") == str(nowhere / "google-chrome-stable")
+
+
+PACKAGES = ("broker", "common", "data", "node", "scripts", "ui")
+
+
+@pytest.mark.slow
+def test_a_wheel_holds_every_file_of_the_packages(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    for name in filter(None, tracked.split("\0")):
+        if (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tree / name)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    command = [*pip, "-w", tmp_path, tree]
+    subprocess.run(command, check=True, env=os.environ | {"PIP_DISABLE_PIP_VERSION_CHECK": "1"}, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    wanted = {name for name in filter(None, tracked.split("\0")) if name.startswith(tuple(f"{p}/" for p in PACKAGES))}
+    assert {name for name in wanted if (ROOT / name).is_file() and not name.endswith(".md")} <= packed

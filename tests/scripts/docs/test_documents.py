@@ -1,15 +1,23 @@
+"""What our documents name exists, and the client of docs/protocol.md runs against a real mesh."""
+
+import ast
+import asyncio
 import contextlib
 import functools
 import importlib.util
 import io
 import re
+import sys
+from pathlib import Path
 
 import pytest
 
+from common.bus import Bus, BusSettings
+from common.life.process import kill_group, spawn_child
 from common.protocol import attempts, subjects
 from node.command.cli import COMMANDS, main
 from scripts.docs import configuration
-from scripts.docs.__main__ import COMMAND, PAGES, stale
+from scripts.docs.__main__ import COMMAND, PAGES, path_of, stale
 from scripts.docs.reading import ROOT, Document, documents
 
 DOCUMENTS = [each for each in documents() if each.name != "LOG.md"]
@@ -104,12 +112,12 @@ def broken_links(document: Document) -> list[str]:
 
 def missing_modules(document: Document) -> list[str]:
     """`node.lean.text` is a module; the last word may also be a name in one."""
+
+    def there(path: Path) -> bool:
+        return path.is_dir() or path.with_suffix(".py").is_file()
+
     paths = {name: ROOT / name.replace(".", "/") for name in document.modules()}
-    return [
-        name
-        for name, path in paths.items()
-        if not any(each.is_dir() or each.with_suffix(".py").is_file() for each in (path, path.parent))
-    ]
+    return [name for name, path in paths.items() if not there(path) and not there(path.parent)]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
@@ -152,3 +160,33 @@ def test_every_subject_has_a_channel() -> None:
 
 def test_every_section_of_a_mesh_file_is_described() -> None:
     assert configuration.unknown_sections() == set()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(
+        rf"^```{language}\n(.*?)^```", path_of("protocol").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+
+
+def test_the_example_needs_three_packages_and_nothing_of_ours() -> None:
+    (example,) = blocks("python")
+    nodes = list(ast.walk(ast.parse(example)))
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    packages = {name.partition(".")[0] for name in imported} - sys.stdlib_module_names
+    assert packages == {"cryptography", "msgpack", "nats"}
+
+
+@pytest.mark.usefixtures("lean_proxy")
+async def test_the_example_of_a_client_gets_verdicts_from_a_mesh(broker: BusSettings, bus: Bus, tmp_path: Path) -> None:
+    (example,), (said,) = blocks("python"), blocks("text")
+    program = tmp_path / "client.py"
+    program.write_text(example, encoding="utf-8")
+    (verifier,) = (await bus.verifiers()).keys
+    pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.STDOUT}
+    client = await spawn_child([sys.executable, "-I", str(program), broker.url, bus.run, verifier], **pipes)
+    try:
+        output, _ = await asyncio.wait_for(client.communicate(), 120)
+    finally:
+        await kill_group(client, grace=1)
+    assert (client.returncode, output.decode()) == (0, said)

@@ -31,11 +31,8 @@ def test_every_cell_of_every_study_is_a_command_with_a_name_of_its_own(name: str
         finished_run(tmp_path / f"rl-{run}-0")
     for run in ("rl", "no-values", "expert"):
         finished_run(tmp_path / f"depth-puzzles-{run}-0")
-    flags = {
-        "methods": ["--runs", str(tmp_path / "rl-whole-0")],
-        "models": ["--entries", "a, b=tactics", "c=whole:hf:m"],
-    }.get(name, ["--runs", str(tmp_path)])
-    study, _, _ = read([name, *flags])
+    own = {"methods": ["--runs", f"{tmp_path}/rl-whole-0"], "models": ["--entries", "a, b=tactics", "c=whole:hf:m"]}
+    study, _, _ = read([name, *own.get(name, ["--runs", str(tmp_path)])])
     cells = list(study.cells())
     names = [cell for cell, _, _ in cells]
     assert names and len(names) == len(set(names))
@@ -57,9 +54,7 @@ command = ["eval", "--seed", "{each}"]
 """
 
 
-def test_a_study_stops_at_a_failed_cell_and_goes_on_where_it_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_study_stops_at_a_failed_cell_and_goes_on_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, calls, codes = tmp_path / "study.toml", [], {"2": 3}
     file.write_text(STUDY.replace("OUT", str(tmp_path / "out")) + f'done = "{tmp_path}/done-{{each}}"\n')
 
@@ -83,18 +78,10 @@ def test_a_study_stops_at_a_failed_cell_and_goes_on_where_it_stopped(
 @pytest.mark.process
 def test_a_study_that_is_stopped_with_ctrl_c_lets_its_command_end_in_its_own_way(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
-    content = {
-        "settings": {"out": str(tmp_path / "out")},
-        "cell": [{"name": "watch", "command": ["ui", "--bus.url", "nats://127.0.0.1:1", "--patience", "None"]}],
-    }
-    file.write_text(tomli_w.dumps(content))
-    study = subprocess.Popen(
-        [sys.executable, "-m", "scripts.studies", str(file)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
+    cell = {"name": "watch", "command": ["ui", "--bus.url", "nats://127.0.0.1:1", "--patience", "None"]}
+    file.write_text(tomli_w.dumps({"settings": {"out": str(tmp_path / "out")}, "cell": [cell]}))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    study = subprocess.Popen([sys.executable, "-m", "scripts.studies", str(file)], start_new_session=True, **pipes)
     assert study.stdout is not None
     while "broker not reached" not in study.stdout.readline():
         assert study.poll() is None
@@ -125,9 +112,8 @@ def test_every_part_of_reinforcement_learning_is_left_out_by_keys_that_the_roles
     for name, values, table in study.cells():
         changes = filled(table["changes"], values)
         content = changed(recipe_content, changes)
-        parts = {
-            path: keys for path, keys in changes.items() if path not in ("learner.evaluation", "learner.warm_start")
-        }
+        common = ("learner.evaluation", "learner.warm_start")
+        parts = {path: keys for path, keys in changes.items() if path not in common}
         assert (changed(recipe_content, parts) != recipe_content) == (name != "whole-0"), name
         if name != "whole-0":
             warm = str(tmp_path / "rl-whole-0" / "checkpoints" / "step-000004")

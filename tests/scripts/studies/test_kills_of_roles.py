@@ -27,8 +27,7 @@ def database(tmp_path: Path) -> Path:
 
 def test_sound_records_are_counted(database: Path) -> None:
     tally = tallied(database, results(database))
-    assert tally.sound
-    assert (tally.dispatched, tally.outstanding, tally.recorded, tally.proofs) == (5, 2, 3, 1)
+    assert tally.sound and (tally.dispatched, tally.outstanding, tally.recorded, tally.proofs) == (5, 2, 3, 1)
     assert tally.outcomes == {"proved": 1, "failed": 2}
     assert outstanding(database) == {"run-4", "run-5"}
 
@@ -48,5 +47,4 @@ def test_every_loss_is_seen(database: Path, statement: str, field: str) -> None:
     with contextlib.closing(sqlite3.connect(database)) as db, db:
         db.execute(statement)
     tally = tallied(database, before)
-    assert not tally.sound
-    assert msgspec.to_builtins(tally)[field] == 1
+    assert not tally.sound and msgspec.to_builtins(tally)[field] == 1
