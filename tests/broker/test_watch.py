@@ -259,12 +259,12 @@ async def test_replicas_of_an_operator_stay_and_outlive_a_server(
         infos = [await api(bus._replies, f"STREAM.INFO.{name}") for name in names.streams_of("r")]
         assert {info["config"]["num_replicas"] for info in infos} == {3}
         followers = [follower for info in infos for follower in info["cluster"].get("replicas", ())]
-        return len(followers) == 12 and all(follower["current"] for follower in followers)
+        return len(followers) == 2 * len(infos) and all(follower["current"] for follower in followers)
 
     await until(replicated, timeout=60)
     await kill_group(servers[0], grace=0)
     await persistently(lambda: publish(bus, 1), "no leader yet", tries=30)
-    assert (await bus.backlog())["todo-train"] == 1
+    assert (await persistently(bus.backlog, "no leader yet", tries=30))["todo-train"] == 1
     await bus.close()
     for server in servers[1:]:
         await kill_group(server, grace=0)
