@@ -28,9 +28,8 @@ class Authority:
         """Files with a certificate for HOST and localhost, valid until so many days from now, and its key."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        signed = self._signed(
-            subject, key, days, x509.SubjectAlternativeName([x509.DNSName(HOST), x509.DNSName("localhost")])
-        )
+        hosts = x509.SubjectAlternativeName([x509.DNSName(HOST), x509.DNSName("localhost")])
+        signed = self._signed(subject, key, days, hosts)
         certificate, secret = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         certificate.write_bytes(signed.public_bytes(Encoding.PEM))
         secret.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))

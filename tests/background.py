@@ -143,9 +143,26 @@ class RunOnBroker:
 
 async def on_bus(run: RunOnBroker, act: Callable[[Bus], Awaitable[object]]) -> None:
     """Do something over a connection of its own, such as making the run's streams."""
-    bus = await Bus.connect(run.bus, run=run.name, name="test streams", wait=10)
-    await act(bus)
+    async with connected(run.bus, run.name) as bus:
+        await act(bus)
+
+
+@asynccontextmanager
+async def connected(settings: BusSettings, run: str, name: str = "test", **options: Any) -> AsyncIterator[Bus]:
+    """A bus of a run for the length of a block. `options`: of `Bus.connect`."""
+    bus = await Bus.connect(settings, **{"run": run, "name": name, "wait": 10, **options})
+    yield bus
     await bus.close()
+
+
+@asynccontextmanager
+async def started(server: Server) -> AsyncIterator[Server]:
+    """A broker for the length of a block; it is killed at the end."""
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.stop(grace=0)
 
 
 async def start_again(server: Server) -> None:
@@ -168,9 +185,8 @@ class Elsewhere:
 
         async def there(*arguments: Any, **named: Any) -> Any:
             # Who is cancelled here cancels there, too.
-            return await asyncio.wrap_future(
-                asyncio.run_coroutine_threadsafe(value(*arguments, **named), self._background.loop)
-            )
+            running = asyncio.run_coroutine_threadsafe(value(*arguments, **named), self._background.loop)
+            return await asyncio.wrap_future(running)
 
         return there
 

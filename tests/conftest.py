@@ -32,7 +32,16 @@ from node.lean.opened import OpenedLean
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests import tiers
-from tests.background import Background, RunOnBroker, SharedLean, on_bus, shared_lean, without_shared_nodes
+from tests.background import (
+    Background,
+    RunOnBroker,
+    SharedLean,
+    connected,
+    on_bus,
+    shared_lean,
+    started,
+    without_shared_nodes,
+)
 from tests.commands import Called
 
 # Tests share the machine, and torch's threads wait for each other: with two on busy cores, a training of seconds takes
@@ -159,10 +168,8 @@ def lent_lean(warm_lean: SharedLean, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 async def own_broker(tmp_path: Path) -> AsyncIterator[Server]:
     """A broker for one test, which may kill and restart it."""
-    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))
-    await server.start()
-    yield server
-    await server.stop(grace=0)
+    async with started(Server(BrokerSettings(port=0, store=str(tmp_path / "store")))) as server:
+        yield server
 
 
 @pytest.fixture
@@ -183,9 +190,8 @@ def mesh_run(background: Background, broker: BusSettings, run_name: str) -> Iter
 @pytest.fixture
 async def bus(mesh_run: RunOnBroker) -> AsyncIterator[Bus]:
     """A connected bus on a fresh run, with its streams."""
-    bus = await Bus.connect(mesh_run.bus, run=mesh_run.name, name="test", wait=10)
-    yield bus
-    await bus.close()
+    async with connected(mesh_run.bus, mesh_run.name) as bus:
+        yield bus
 
 
 @pytest.fixture

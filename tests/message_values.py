@@ -96,9 +96,8 @@ def named(beginning: str) -> str:
 
 def node_info(node_id: str, role: str = "prover", **changes: Any) -> NodeInfo:
     """A node's entry in the registry."""
-    return NodeInfo(
-        **{"node_id": node_id, "role": role, "host": "h", "pid": 1, "version": "0", "started": 0.0, **changes}
-    )
+    plain = {"host": "h", "pid": 1, "version": "0", "started": 0.0}
+    return NodeInfo(node_id=node_id, role=role, **plain | changes)
 
 
 def heartbeat(node_id: str, role: str = "prover", time: float = 1.0, **values: float) -> Heartbeat:

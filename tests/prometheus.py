@@ -68,9 +68,7 @@ def _of_family(family: Metric) -> Iterator[str]:
     if not family.documentation.strip():
         yield "no help"
     for sample in family.samples:
-        if bad := [
-            label for label in sample.labels if not re.fullmatch("[a-z][a-z0-9_]*", label) or label == "subject"
-        ]:
+        if bad := [name for name in sample.labels if not re.fullmatch("[a-z][a-z0-9_]*", name) or name == "subject"]:
             yield f"labels {bad}"
 
 

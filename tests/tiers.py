@@ -19,8 +19,14 @@ MARKS = ("broker", "lean", "process")
 FIXTURES = {
     "broker": ("broker", "own_broker"),
     "lean": (
-        *("warm_lean", "own_lean_proxy", "shared_service"),
-        *("traced", "elaborate", "elaborate_each", "printed", "wire"),
+        "warm_lean",
+        "own_lean_proxy",
+        "shared_service",
+        "traced",
+        "elaborate",
+        "elaborate_each",
+        "printed",
+        "wire",
     ),
     "process": ("browser",),
 }
@@ -78,11 +84,7 @@ class Guard:
 def marks_of(item: pytest.Item) -> list[str]:
     """The marks by which a test may start programs: its own, and those of its fixtures."""
     names = set(getattr(item, "fixturenames", ()))
-    return [
-        mark
-        for mark in MARKS
-        if item.get_closest_marker(mark) is not None or not names.isdisjoint(FIXTURES.get(mark, ()))
-    ]
+    return [mark for mark in MARKS if item.get_closest_marker(mark) or not names.isdisjoint(FIXTURES.get(mark, ()))]
 
 
 def is_deselected(file: Path, expression: str) -> bool:

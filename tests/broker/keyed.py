@@ -17,7 +17,7 @@ from common.bus.connection import _OrderedClient
 from common.bus.credentials import NodeKey
 from common.bus.permissions import inbox
 from common.settings import Invite
-from tests.background import Background
+from tests.background import Background, connected, started
 
 RUN, OTHER = "demo", "other"
 GUESTS = ("ada", "bob")
@@ -42,11 +42,9 @@ async def with_streams(server: Server) -> None:
 @contextmanager
 def served(background: Background, folder: Path) -> Iterator[Server]:
     """A keyed broker that runs in the shared thread, with the streams of both runs."""
-    server = keyed(folder)
-    background.run(server.start())
-    background.run(with_streams(server))
-    yield server
-    background.run(server.stop(grace=0))
+    with background.opened(started(keyed(folder))) as server:
+        background.run(with_streams(server))
+        yield server
 
 
 @asynccontextmanager
@@ -55,10 +53,8 @@ async def as_role(server: Server, role: str, run: str = RUN) -> AsyncIterator[Bu
     settings = BusSettings(url=server.bus.url, key=server.bus.key)
     if role in GUESTS:
         settings = BusSettings(url=server.bus.url, invite=(server.store.parent / role).read_text())
-    name = Role.CLIENT if role in GUESTS else role
-    bus = await Bus.connect(settings, run=run, name="n", role=name, wait=10)
-    yield bus
-    await bus.close()
+    async with connected(settings, run, role=Role.CLIENT if role in GUESTS else role) as bus:
+        yield bus
 
 
 @asynccontextmanager

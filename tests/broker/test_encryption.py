@@ -9,6 +9,7 @@ from broker.settings import BrokerSettings
 from common.bus import Bus, BusError, BusSettings
 from common.settings import Invite
 from tests.authority import HOST, Authority
+from tests.background import started
 from tests.waiting import answered
 
 pytestmark = pytest.mark.broker
@@ -22,10 +23,9 @@ async def test_nodes_and_broker_know_each_other_by_certificates(tmp_path: Path) 
     ours, theirs = Authority(tmp_path / "ours"), Authority(tmp_path / "theirs")
     certificate, secret = ours.issue("broker")
     files = {"certificate": certificate, "certificate_key": secret, "client_ca": str(ours.file)}
-    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store"), **files))
-    keys.make(server.settings.store, "r")
-    await server.start()
-    try:
+    settings = BrokerSettings(port=0, store=str(tmp_path / "store"), **files)
+    keys.make(settings.store, "r")
+    async with started(Server(settings)) as server:
         own = dict(zip(("certificate", "certificate_key"), ours.issue("node"), strict=True))
         known = {"url": server.bus.url, "key": server.bus.key, "ca": str(ours.file), "broker_name": HOST}
         # 1. Keys and certificates of both sides: a run works.
@@ -61,8 +61,6 @@ async def test_nodes_and_broker_know_each_other_by_certificates(tmp_path: Path) 
         ours.issue("broker")
         assert await server.take_keys()
         await answered(refusal, lambda said: said == "")
-    finally:
-        await server.stop(grace=0)
 
 
 async def test_a_node_that_wants_encryption_takes_nothing_else(broker: BusSettings, tmp_path: Path) -> None:

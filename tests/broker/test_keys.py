@@ -1,5 +1,6 @@
 """Keys: what each role can do on a real broker, and what not, from the table that makes the broker's permissions."""
 
+import asyncio
 import re
 import shutil
 import stat
@@ -32,7 +33,7 @@ from common.protocol.messages import (
     encode,
 )
 from common.settings import Invite
-from tests.background import Background
+from tests.background import Background, connected, started
 from tests.broker.keyed import OTHER, RUN, as_role, keyed, served, thief, with_streams
 from tests.commands import Called
 from tests.message_values import attempt, example_of, heartbeat, named, node_info
@@ -104,8 +105,7 @@ async def test_a_stolen_key_does_what_its_role_may_and_nothing_else(server: Serv
         could = [row for row in rows if await someone.may(row)]
         assert could == [row for row in rows if allowed(role, someone.key, row)]
     refused = len(rows) - len(could)
-    assert refused >= 40
-    assert server.log_file.read_text().count(" Violation ") - before == refused
+    assert refused >= 40 and server.log_file.read_text().count(" Violation ") - before == refused
 
 
 ATTACKS = {
@@ -153,13 +153,12 @@ async def test_the_admin_of_a_run_reaches_no_other_run(server: Server) -> None:
         await other.put_state("pause", PauseHold(epoch=1, seconds=5.0))
         assert list(await bus.runs()) == [RUN]
         key = str(keys.folder_of(server.store, RUN) / "admin.nk")
-        foreign = await Bus.connect(BusSettings(server.bus.url, key=key), run=OTHER, name="n", role="admin", wait=10)
-        for reach in (foreign.get_state("pause", PauseHold), foreign.nodes(), foreign.backlog()):
-            with pytest.raises(BusError):
-                await reach
-        await foreign.remove()
+        async with connected(BusSettings(server.bus.url, key=key), OTHER, role="admin") as foreign:
+            for reach in (foreign.get_state("pause", PauseHold), foreign.nodes(), foreign.backlog()):
+                with pytest.raises(BusError):
+                    await reach
+            await foreign.remove()
         assert await other.get_state("pause", PauseHold) == PauseHold(epoch=1, seconds=5.0)
-        await foreign.close()
 
 
 async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Path) -> None:
@@ -313,13 +312,10 @@ async def test_inference_follows_only_what_a_learner_has_announced(server: Serve
         await server.take_keys()
     async with as_role(server, "learner") as learner, as_role(server, "inference") as inference:
         await learner.put_state("weights", second)
-        assert await inference.get_state("weights", messages.WeightsState) == second
-        assert not inference.follows_anybody()
+        assert await inference.get_state("weights", messages.WeightsState) == second and not inference.follows_anybody()
     alone = shutil.copy(keys.folder_of(server.store, RUN) / "inference.nk", tmp_path)
-    settings = BusSettings(url=server.bus.url, key=str(alone))
-    inference = await Bus.connect(settings, run=RUN, name="n", role="inference", wait=10)
-    assert inference.follows_anybody(), "it has nothing but its own key"
-    await inference.close()
+    async with connected(BusSettings(server.bus.url, key=str(alone)), RUN, role="inference") as inference:
+        assert inference.follows_anybody(), "it has nothing but its own key"
 
 
 async def test_a_node_cannot_be_spoken_for_with_another_key_of_its_role(server: Server) -> None:
@@ -450,36 +446,30 @@ async def test_the_printed_configuration_serves_a_server_of_ones_own(tmp_path: P
     try:
         await eventually(lambda: bool(_read_ports(tmp_path)), what="the ports file")
         settings = BusSettings(url=_read_ports(tmp_path)["nats"][0], key=str(keys.folder_of("store", RUN)))
-        bus = await Bus.connect(settings, run=RUN, name="n", role="admin", wait=10)
-        assert await streams.ensure(bus)
-        await bus.close()
+        async with connected(settings, RUN, role="admin") as bus:
+            assert await streams.ensure(bus)
     finally:
         await kill_group(process, grace=0)
 
 
 async def test_keys_come_and_go_while_the_broker_runs(tmp_path: Path) -> None:
-    server = keyed(tmp_path)
-    await server.start()
-    try:
+    async with started(keyed(tmp_path)) as server:
         await with_streams(server)
         async with as_role(server, "learner") as learner, as_role(server, "bob") as bob:
-            lost: list[bool] = []
-            bob._connection.on_lost.append(lambda: lost.append(True))
+            lost = asyncio.Event()
+            bob._connection.on_lost.append(lost.set)
             assert not await server.take_keys()
             # 1. A new run and a revoked guest: his connection ends, the others' do not.
             keys.make(server.store, "third")
             keys.revoke(server.store, RUN, "bob")
             assert await server.take_keys()
-            await eventually(lambda: bool(lost), what="the end of the connection")
+            await asyncio.wait_for(lost.wait(), 60)
             async with as_role(server, "admin", "third") as third:
                 await streams.ensure(third)
             assert learner.connected and await learner.nodes() == []
             with pytest.raises(BusError, match="refused the key of the invite: it was revoked"):
-                async with as_role(server, "bob"):
-                    pass
+                await as_role(server, "bob").__aenter__()
             bob._connection._closing = True
-    finally:
-        await server.stop(grace=0)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from common.life import node
 from common.life.logging import Forwarder
 from common.life.node import NodeContext, NodeSettings, live
 from common.life.process import spawn_child
+from tests.background import connected, started
 from tests.lean_project import program
 from tests.waiting import answered, eventually
 
@@ -38,16 +39,15 @@ async def test_a_server_keeps_a_private_store_listens_on_loopback_and_is_alone_o
     pid = server.process.pid
     try:
         assert stat.S_IMODE(store.stat().st_mode) == 0o700
-        assert stat.S_IMODE((store / "nats-server.json").stat().st_mode) == 0o600
-        assert (store / "jetstream").is_dir()
+        assert stat.S_IMODE((store / "nats-server.json").stat().st_mode) == 0o600 and (store / "jetstream").is_dir()
         listening = [c for c in psutil.Process(pid).net_connections() if c.status == psutil.CONN_LISTEN]
         assert [c.laddr.ip for c in listening] == ["127.0.0.1"] * 2
         second = Server(server.settings)
         with pytest.raises(BrokerError, match="another broker runs on the store"):
             await second.start()
         await second.stop()
-        bus = await Bus.connect(server.bus, run="r", name="n", wait=10)  # the first is unharmed
-        await bus.close()
+        async with connected(server.bus, "r"):
+            pass  # the first is unharmed
     finally:
         await server.stop()
     # Stopped, it frees its store and leaves no process.
@@ -76,25 +76,18 @@ def test_more_than_loopback_needs_credentials(host: str, tmp_path: Path) -> None
             configuration(settings, credentials, tmp_path)
     wanted = configuration(settings, ("user", 'pass"word'), tmp_path)
     assert wanted["authorization"] == {"user": "user", "password": 'pass"word'}
-    assert wanted["http"].startswith("127.0.0.1:")
-    assert json.loads(json.dumps(wanted)) == wanted
+    assert wanted["http"].startswith("127.0.0.1:") and json.loads(json.dumps(wanted)) == wanted
 
 
 async def test_a_server_that_is_open_to_others_refuses_strangers(tmp_path: Path) -> None:
     settings = BrokerSettings(host="0.0.0.0", port=0, store=str(tmp_path / "store"))
     with pytest.raises(BrokerError):
         await Server(settings).start()
-    server = Server(settings, ("mesh", "secret"))
-    try:
-        await server.start()
-        bus = await Bus.connect(server.bus, run="r", name="n", wait=10)
+    async with started(Server(settings, ("mesh", "secret"))) as server, connected(server.bus, "r"):
         with pytest.raises(BusUnavailable, match=r"refused the credentials.*PROOFMESH_NATS_PASSWORD"):
             await Bus.connect(replace(server.bus, password="wrong"), run="r", name="n", wait=60)
         with pytest.raises(BusUnavailable, match="refused the credentials"):
             await Bus.connect(BusSettings(url=server.bus.url), run="r", name="n")
-        await bus.close()
-    finally:
-        await server.stop(grace=0)
 
 
 ROOT = Path(__file__).parents[2]

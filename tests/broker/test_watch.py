@@ -27,6 +27,7 @@ from common.protocol.attempts import Attempt
 from common.protocol.messages import BrokerFacts, VerifierKeys
 from common.protocol.subjects import VERIFIERS, todo
 from common.settings import NodeSettings
+from tests.background import connected, started
 from tests.message_values import attempt
 from tests.waiting import answered, until
 
@@ -106,21 +107,18 @@ async def test_a_queue_grows_while_it_fills_and_a_full_one_is_reported(
 @pytest.mark.broker
 async def test_a_queue_without_room_at_the_broker_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "TODO_BYTES", (64 * 1024, 2**30))
-    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store"), max_store_mb=145))
-    await server.start()
-    bus = await Bus.connect(server.bus, run="r", name="test", wait=10)
-    await streams.ensure(bus)
-    free = 145 * streams.MIB - sum(stream.max_bytes for stream in await bus.streams())
-    await bus.grow("r-results", free + 64 * streams.MIB)
-    ctx = context(bus)
-    with pytest.raises(BusError, match="maximum bytes exceeded"):
-        for number in range(100):
-            await publish(bus, number, 1_000)
-    await StreamKeeper(ctx).look()
+    settings = BrokerSettings(port=0, store=str(tmp_path / "store"), max_store_mb=145)
+    async with started(Server(settings)) as server, connected(server.bus, "r") as bus:
+        await streams.ensure(bus)
+        free = 145 * streams.MIB - sum(stream.max_bytes for stream in await bus.streams())
+        await bus.grow("r-results", free + 64 * streams.MIB)
+        ctx = context(bus)
+        with pytest.raises(BusError, match="maximum bytes exceeded"):
+            for number in range(100):
+                await publish(bus, number, 1_000)
+        await StreamKeeper(ctx).look()
     said = ctx.healthz()["problems"]["full"]
     assert "r-todo is full" in said and "max_store_mb" in said
-    await bus.close()
-    await server.stop(grace=0)
 
 
 ROOT = Path(__file__).parents[2]
@@ -258,6 +256,7 @@ async def test_replicas_of_an_operator_stay_and_outlive_a_server(
     async def replicated() -> bool:
         infos = [await api(bus._replies, f"STREAM.INFO.{name}") for name in names.streams_of("r")]
         assert {info["config"]["num_replicas"] for info in infos} == {3}
+        infos += [await bus._consumer_info(spec.name) for spec in streams.run_spec("r").consumers]  # they follow later
         followers = [follower for info in infos for follower in info["cluster"].get("replicas", ())]
         return len(followers) == 2 * len(infos) and all(follower["current"] for follower in followers)
 
@@ -305,21 +304,17 @@ async def test_changed_limits_are_brought_up_to_date_and_what_an_operator_has_ra
 
 @pytest.mark.broker
 async def test_a_broker_without_room_for_another_run_says_what_to_do(tmp_path: Path) -> None:
-    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store"), max_store_mb=64))
-    await server.start()
-    bus = await Bus.connect(server.bus, run="r", name="test", wait=10)
-    with pytest.raises(StreamConflict, match=r"proofmesh runs list.*max_store_mb"):
-        await streams.ensure(bus)
-    await bus.close()
-    await server.stop()
+    settings = BrokerSettings(port=0, store=str(tmp_path / "store"), max_store_mb=64)
+    async with started(Server(settings)) as server, connected(server.bus, "r") as bus:
+        with pytest.raises(StreamConflict, match=r"proofmesh runs list.*max_store_mb"):
+            await streams.ensure(bus)
 
 
 async def test_a_stream_of_another_kind_in_the_way_is_said(broker: BusSettings, run_name: str) -> None:
     foreign = await nats.connect(broker.url)
     await foreign.jetstream().add_stream(name=f"{run_name}-todo", subjects=["elsewhere"], storage="memory")
-    bus = await Bus.connect(broker, run=run_name, name="test", wait=10)
-    with pytest.raises(StreamConflict, match=rf"{run_name}-todo exists .* use another run name"):
-        await streams.ensure(bus)
+    async with connected(broker, run_name) as bus:
+        with pytest.raises(StreamConflict, match=rf"{run_name}-todo exists .* use another run name"):
+            await streams.ensure(bus)
     await foreign.jetstream().delete_stream(f"{run_name}-todo")
     await foreign.close()
-    await bus.close()

@@ -90,8 +90,7 @@ def test_what_was_resolved_is_written_without_passwords_and_read_again(mesh: Pat
     assert (node.run, node.bus.url, node.log_level) == ("night-3", "nats://127.0.0.1:5000", "debug")
     again = tmp_path / "config.toml"
     again.write_text(dump({"prover": settings, "node": node}))
-    assert load(ExampleSettings, again, "prover") == settings
-    assert load_node(again) == node
+    assert load(ExampleSettings, again, "prover") == settings and load_node(again) == node
     node.bus = dataclasses.replace(node.bus, user="u", password="secret")
     assert "secret" not in dump({"node": node})
 
@@ -171,8 +170,7 @@ def test_wrong_flags_end_with_code_2_and_name_the_right_one(
 ) -> None:
     with pytest.raises(SystemExit) as end:
         resolve(ExampleSettings, "prover", argv)
-    assert end.value.code == 2
-    assert "--searches" in capsys.readouterr().err
+    assert end.value.code == 2 and "--searches" in capsys.readouterr().err
 
 
 def test_every_section_of_a_file_is_known() -> None:
@@ -214,8 +212,7 @@ def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_an_address_is_kept_without_its_credentials(address: str, url: str, credentials: tuple[str, str]) -> None:
     bus = BusSettings(url=address)
-    assert bus.url == url and bus.credentials() == credentials
-    assert "secret" not in repr(bus)
+    assert bus.url == url and bus.credentials() == credentials and "secret" not in repr(bus)
     assert dataclasses.replace(bus).credentials() == credentials
 
 

@@ -110,10 +110,8 @@ def test_the_log_of_another_process_is_put_aside_while_that_goes_on(
             file.write(b"\n")
             assert logging.keep_small(path, limit=100)
         file.write(b"now\n")
-    assert path.read_bytes() == b"now\n"
-    assert (tmp_path / "child.log.1").read_bytes() == b"3" * 100 + b"\n"
-    assert (tmp_path / "child.log.2").read_bytes() == b"2" * 100 + b"\n"
-    assert len(list(tmp_path.iterdir())) == 3
+    assert path.read_bytes() == b"now\n" and (tmp_path / "child.log.1").read_bytes() == b"3" * 100 + b"\n"
+    assert (tmp_path / "child.log.2").read_bytes() == b"2" * 100 + b"\n" and len(list(tmp_path.iterdir())) == 3
     assert not logging.keep_small(tmp_path / "missing.log", limit=0)
 
 

@@ -100,8 +100,11 @@ async def test_a_second_signal_ends_a_node_at_once_and_its_entry_expires(bus: Bu
 # --- ends, by their exit codes ----------------------------------------------------------------------------------------
 
 
-async def crash(ctx: NodeContext) -> None:
-    raise ZeroDivisionError("main is broken")
+def ending(error: BaseException) -> Main:
+    async def main(_: NodeContext) -> None:
+        raise error
+
+    return main
 
 
 async def crash_beside(ctx: NodeContext) -> None:
@@ -110,14 +113,6 @@ async def crash_beside(ctx: NodeContext) -> None:
 
     ctx.spawn(broken(), "broken")
     await ctx.stopping.wait()
-
-
-async def fail(ctx: NodeContext) -> None:
-    raise NodeFailure("no checkpoint in runs/x; start with warm-start")
-
-
-async def leave(ctx: NodeContext) -> None:
-    raise SystemExit("port 5 is in use; choose another")
 
 
 async def done(ctx: NodeContext) -> None:
@@ -131,10 +126,10 @@ def test_an_end_is_said_and_told_to_the_run_and_a_crash_with_its_traceback(
     bus = background.run(Bus.connect(mesh_run.bus, run=mesh_run.name, name="test", wait=10))
     background.run(bus.subscribe("telemetry.>", LogRecord, lambda _, message: heard.append(message)))
     for main, code, said, crashes in (
-        (crash, 1, "main is broken", True),
+        (ending(ZeroDivisionError("main is broken")), 1, "main is broken", True),
         (crash_beside, 1, "a task is broken", True),
-        (fail, 1, "start with warm-start", False),
-        (leave, 1, "port 5 is in use; choose another", False),
+        (ending(NodeFailure("no checkpoint; start with warm-start")), 1, "start with warm-start", False),
+        (ending(SystemExit("port 5 is in use; choose another")), 1, "port 5 is in use; choose another", False),
         (done, 0, "nothing to do", False),
     ):
         heard.clear()

@@ -48,15 +48,13 @@ def test_a_context_of_ten_thousand_lines_fits_into_a_message_many_times():
     text = "".join(f"theorem t{n} (a b : Nat) (h : a + {n} = b) : b = a + {n} := h.symm\n" for n in range(10_000))
     theorem = Theorem("t", "", "True", place=Place(Context.of(text), "theorem t : True := ", "\n", tactic=False))
     payload = encode(LeanRunRequest(theorem=theorem))
-    assert len(payload) < MAX_MESSAGE_BYTES / 3
-    assert decode(payload, LeanRunRequest).theorem.place.context.text == text
+    assert len(payload) < MAX_MESSAGE_BYTES / 3 and decode(payload, LeanRunRequest).theorem.place.context.text == text
 
 
 def test_equal_texts_have_equal_keys_and_others_do_not():
     place = Place(Context.of("def a := 1\n"), "theorem t : a = 1 := by\n  ", "\n")
     assert place.key == Place(Context.of("def a := 1\n"), place.before, place.after).key
-    assert place.key != Place(Context.of("def a := 2\n"), place.before, place.after).key
-    assert place.column == 2
+    assert place.key != Place(Context.of("def a := 2\n"), place.before, place.after).key and place.column == 2
 
 
 @pytest.mark.parametrize("changes", [{"digest": "00"}, {"packed": b"no zlib"}, {"packed": Context.of("b text").packed}])

@@ -36,8 +36,7 @@ def seen(char: str) -> bool:
 @given(ANY)
 def test_no_control_and_no_direction_is_left_and_every_character_can_be_read_back(text: str) -> None:
     shown = visible(text)
-    assert all(map(seen, shown))
-    assert visible(shown) == shown
+    assert all(map(seen, shown)) and visible(shown) == shown
     if "\\" not in text:
         assert eval("'" + shown.replace("'", "\\'") + "'") == text
 
@@ -147,8 +146,7 @@ def test_the_page_of_the_monitor_shows_text_like_this(tmp_path: Path) -> None:
     (tmp_path / "run.mjs").write_text(code, encoding="utf-8")
     ran = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
     shown, lines = json.loads(ran.stdout)
-    assert shown == [visible(text) for text in texts]
-    assert lines == "a\n\tb"
+    assert shown == [visible(text) for text in texts] and lines == "a\n\tb"
 
 
 OWN = re.compile(r"print\((USAGE|__doc__|overview\(|version\(|as_json\(|escaped_json\(|as_document\()")
@@ -202,8 +200,7 @@ def test_text_that_nobody_escaped_is_escaped_when_it_is_printed() -> None:
     table.add_row(text)
     table.add_row(Text(text))
     for value in (text, Text(text), table, Tree(text), Panel(text)):
-        assert harmless(printed(value))
-        assert "[bold]b[/bold]" in printed(value)
+        assert harmless(printed(value)) and "[bold]b[/bold]" in printed(value)
     out = io.StringIO()
     console = Console(file=out, width=400)
     with Live(Text(text), console=console, auto_refresh=False):

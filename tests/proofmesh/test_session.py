@@ -37,8 +37,7 @@ async def test_calls_work_where_a_loop_runs_and_from_threads_at_once(session):
         session.averify(text="theorem t : 2 + 2 = 5 := rfl"),
         asyncio.to_thread(session.verify, text="axiom a : 1 = 2\ntheorem t : 1 = 2 := a"),
     )
-    assert first.accepted
-    assert not second.accepted and second.rejected[0].theorem == "t"
+    assert first.accepted and not second.accepted and second.rejected[0].theorem == "t"
     assert [verdict.axioms for verdict in third.rejected] == [("a",)]
 
 
@@ -62,8 +61,7 @@ async def test_calls_work_where_a_loop_runs_and_from_threads_at_once(session):
 def test_what_cannot_be_is_one_clear_error(session, call, message):
     with pytest.raises(proofmesh.BadInput) as caught:
         call(session)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_whoever_stops_listening_ends_a_generator_in_the_background_loop():
@@ -108,6 +106,5 @@ def test_the_examples_of_the_page_run(tmp_path, monkeypatch, capsys):
     assert "one proved" in said and "u proved" in said
     assert "1 t accepted () " in said and "2 u rejected ('sorryAx',)" in said
     assert "+  " in said and "sorry" not in Path("Proofs.lean").read_text()
-    assert "p : Prop\nh : p\n⊢ p" in said and "corpus.jsonl" in said
-    assert "paid: [1.0, 0.0]" in said
+    assert "p : Prop\nh : p\n⊢ p" in said and "corpus.jsonl" in said and "paid: [1.0, 0.0]" in said
     assert "prove: no setting `secnds`; did you mean `seconds`?" in said

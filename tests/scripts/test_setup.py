@@ -33,8 +33,7 @@ def test_a_set_up_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
     with pytest.raises(steps.StepFailed, match="b: no network"):
         steps.run(plan, stamp, lambda line: None)
     broken.clear()
-    assert steps.run(plan, stamp, lambda line: None) == 2
-    assert journal == ["a", "b", "c"]
+    assert steps.run(plan, stamp, lambda line: None) == 2 and journal == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -201,8 +200,7 @@ def test_a_browser_that_does_not_start_is_not_kept(nowhere: Path, capsys: pytest
     unpacks = f"""mkdir -p "$3/usr/bin" "$(dirname "$3/{CHROMIUM}")"; touch "$3/usr/bin/chromium"
 printf '#!/bin/sh\\necho libodd.so: cannot open >&2; exit 127' > "$3/{CHROMIUM}"; chmod +x "$3/{CHROMIUM}\""""
     program(nowhere, "dpkg", unpacks)
-    assert setup.main() == 1
-    assert "libodd.so: cannot open" in capsys.readouterr().err
+    assert setup.main() == 1 and "libodd.so: cannot open" in capsys.readouterr().err
     assert tools.find("chromium") is None
 
 

@@ -55,8 +55,7 @@ def test_what_changed_has_another_version_and_nothing_else(tmp_path: Path) -> No
     store.close()
     with (tmp_path / "run" / curves.EVALUATIONS).open("ab") as file:
         file.write(curves.evaluation_line(evaluated("after")))
-    assert [each["label"] for each in run.evaluations()] == ["step-7", "after"]
-    assert run.summary() is None
+    assert [each["label"] for each in run.evaluations()] == ["step-7", "after"] and run.summary() is None
     (tmp_path / "run" / SUMMARY).write_text(json.dumps({"solved_after": 3}))
     assert run.summary() == {"solved_after": 3}
     # A run that goes on from a checkpoint begins its curves again.

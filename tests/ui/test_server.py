@@ -72,11 +72,11 @@ async def test_too_many_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(server, "MOST_PAGES", 1)
     async with (
         monitoring(Runs(None, mesh())) as url,
-        ClientSession(f"{url}/") as http,
-        http.get("events?run=demo") as first,
+        ClientSession() as http,
+        http.get(url + "/events?run=demo") as page,
     ):
-        assert await next_tick(first)
-        assert (await http.get("events?run=demo")).status == 503
+        assert await next_tick(page)
+        assert (await http.get(url + "/events?run=demo")).status == 503
 
 
 async def test_answers_say_what_is_wrong_with_a_question(tmp_path: Path) -> None:

@@ -133,7 +133,6 @@ async def test_without_a_broker_the_files_are_shown_and_a_run_that_is_nowhere_is
 
 async def test_without_a_mesh_training_runs_need_no_run_and_a_wrong_name_is_said(tmp_path: Path) -> None:
     alone = settings(tmp_path, mesh=False)
-    assert await choose(alone, NodeSettings()) is None
-    assert await choose(alone, NodeSettings(run=TRAINING)) is None
+    assert await choose(alone, NodeSettings()) is None and await choose(alone, NodeSettings(run=TRAINING)) is None
     with pytest.raises(NoSuchRun, match="has no run other"):
         await choose(alone, NodeSettings(run="other"))

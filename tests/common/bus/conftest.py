@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from common.bus import Bus, BusSettings
+from tests.background import connected
 
 
 @pytest.fixture
 async def other(broker: BusSettings, bus: Bus) -> AsyncIterator[Bus]:
     """Another node of the same run."""
-    other = await Bus.connect(broker, run=bus.run, name="other", wait=10)
-    yield other
-    await other.close()
+    async with connected(broker, bus.run, "other") as other:
+        yield other

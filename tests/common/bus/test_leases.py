@@ -14,6 +14,7 @@ from common.protocol.attempts import LEARNER, Attempt, AttemptResult
 from common.protocol.messages import OversizedMessage, PauseHold
 from common.protocol.subjects import result as results_of, todo
 from common.settings import NodeSettings
+from tests.background import connected
 from tests.message_values import attempt, example_of, named, node_info
 from tests.waiting import answered, eventually
 
@@ -35,8 +36,7 @@ async def test_what_was_published_is_leased_in_order_and_only_once(bus: Bus, oth
     await publish(bus, *range(5))
     first, second = await take(bus, limit=3), await take(other, limit=3)
     assert ids(first) + ids(second) == ["a0", "a1", "a2", "a3", "a4"]
-    assert [lease.deliveries for lease in first + second] == [1] * 5
-    assert await take(bus, wait=0) == []
+    assert [lease.deliveries for lease in first + second] == [1] * 5 and await take(bus, wait=0) == []
 
 
 async def test_an_attempt_that_is_acknowledged_or_terminated_never_comes_again(bus: Bus, other: Bus) -> None:
@@ -85,11 +85,10 @@ async def test_a_cancelled_wait_loses_nothing(bus: Bus) -> None:
 
 
 async def test_what_was_delivered_but_not_taken_is_handed_back_on_leaving(broker: BusSettings, bus: Bus) -> None:
-    leaving = await Bus.connect(broker, run=bus.run, name="leaving", wait=10)
-    await cancelled_wait(leaving)
-    await publish(bus, 1)
-    await asyncio.sleep(0.05)
-    await leaving.close()
+    async with connected(broker, bus.run, "leaving") as leaving:
+        await cancelled_wait(leaving)
+        await publish(bus, 1)
+        await asyncio.sleep(0.05)
     async with asyncio.timeout(20):  # the ack wait is 30 s: it comes because it was handed back
         (lease,) = await take(bus, wait=25)
     assert lease.message.attempt_id == "a1"
@@ -108,14 +107,13 @@ async def test_more_leases_than_the_server_default_of_a_thousand(bus: Bus) -> No
 async def test_without_streams_nothing_is_leased_or_stored_and_oversized_is_refused(
     broker: BusSettings, bus: Bus
 ) -> None:
-    bare = await Bus.connect(broker, run="bare-run", name="bare", wait=10)
-    assert await take(bare, wait=0.1) == []
-    with pytest.raises(Unanswered, match="no stream"):
-        await publish(bare, 1)
-    for made in (bare.put_object("w", Path(__file__)), bare.watch_state("pause", PauseHold, lambda _: None)):
-        with pytest.raises(NotThere, match="created this run's streams"):
-            await made
-    await bare.close()
+    async with connected(broker, "bare-run") as bare:
+        assert await take(bare, wait=0.1) == []
+        with pytest.raises(Unanswered, match="no stream"):
+            await publish(bare, 1)
+        for made in (bare.put_object("w", Path(__file__)), bare.watch_state("pause", PauseHold, lambda _: None)):
+            with pytest.raises(NotThere, match="created this run's streams"):
+                await made
     result = msgspec.structs.replace(example_of(AttemptResult), message="x" * 600_000)
     with pytest.raises(OversizedMessage, match="parts"):
         await bus.publish_durable(results_of(LEARNER), result, message_id="a.p.0")

@@ -102,8 +102,7 @@ def test_the_registry_has_room_for_a_large_mesh_before_it_grows() -> None:
 def test_entries_of_the_registry_expire_when_its_nodes_expect_it() -> None:
     short, long = (configurations(streams.run_spec("r", node_ttl=ttl))["KV_r-nodes"] for ttl in (1.0, 60.0))
     changed = raised(long, short)
-    assert changed["max_age"] == changed["duplicate_window"] == 10**9
-    assert raised(short, long)["max_age"] == 60 * 10**9
+    assert changed["max_age"] == changed["duplicate_window"] == 10**9 and raised(short, long)["max_age"] == 60 * 10**9
 
 
 def test_streams_are_known_by_name_and_those_of_other_programs_belong_to_no_run() -> None:

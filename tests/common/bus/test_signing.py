@@ -2,8 +2,8 @@
 
 import itertools
 import stat
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from common.bus.signing import KEY_HEADER, SIGNATURE_HEADER, KnownKeys
 from common.lean import Theorem
 from common.protocol.messages import Busy, Failure, LeanVerifyReply, LeanVerifyRequest, Message, encode
 from common.protocol.subjects import LEAN_VERIFY
+from tests.background import connected
 from tests.forging import Reply, forging
 from tests.waiting import eventually
 
@@ -58,8 +59,7 @@ def test_only_keys_that_the_asker_knows_count(signer: Signer, tmp_path: Path) ->
 def test_a_key_is_made_once_for_this_user_only_and_what_is_no_key_is_named(tmp_path: Path) -> None:
     file = tmp_path / "run" / "verifier.pem"
     first = Signer.of_file(file)
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert Signer.of_file(file).public == first.public
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600 and Signer.of_file(file).public == first.public
     assert [each.name for each in file.parent.iterdir()] == ["verifier.pem"]
     with pytest.raises(BadKey, match="cannot be read or made"):
         Signer.of_file(file / "inside.pem")
@@ -83,12 +83,9 @@ def test_keys_come_from_the_settings_and_the_environment(monkeypatch: pytest.Mon
 # --- over a broker ----------------------------------------------------------------------------------------------------
 
 
-@asynccontextmanager
-async def another(broker: BusSettings, run_name: str, *verifiers: str) -> AsyncIterator[Bus]:
+def another(broker: BusSettings, run_name: str, *verifiers: str) -> AbstractAsyncContextManager[Bus]:
     """Another node of the run, with the keys of verifiers in its settings."""
-    bus = await Bus.connect(BusSettings(url=broker.url, verifiers=verifiers), run=run_name, name="other", wait=10)
-    yield bus
-    await bus.close()
+    return connected(BusSettings(url=broker.url, verifiers=verifiers), run_name, "other")
 
 
 async def verdict(bus: Bus, timeout: float = 20.0) -> LeanVerifyReply:

@@ -87,8 +87,7 @@ def test_rows_are_found_sorted_cut_and_drawn_by_the_server(store: Store, tmp_pat
     assert states(source="supervised") == ["⊢ bank"] == states(source="supervised", text="rfl")
     assert states(text="no such") == [] == states(source="no such")
     whole = states()
-    assert states(order="oldest") == whole[::-1]
-    assert states(from_=2, limit=3) == whole[2:5] and states(from_=99) == []
+    assert states(order="oldest") == whole[::-1] and states(from_=2, limit=3) == whole[2:5] and states(from_=99) == []
     drawn = states(sample="4", seed="7")
     assert drawn == states(sample="4", seed="7") != states(sample="4", seed="8")
     assert len(set(drawn)) == 4 and set(drawn) <= set(whole) and len(states(sample="200")) == len(whole)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from common.protocol.messages import Span
-from common.records.lately import BUCKET, Lately, course, slowest
+from common.records.lately import BUCKET, Fault, Lately, course, slowest
 from common.records.readers import DATABASE
 from common.records.rows import PARTS, Parts
 from common.watch import spans
@@ -17,6 +17,7 @@ from scripts.made_run import multiply
 from tests.message_values import heartbeat, node_info
 from tests.ui.monitors import ask, mesh
 from ui.runs import Kind, Run
+from ui.views.learning import verdict_of
 from ui.views.why import BINS, resources
 
 
@@ -39,20 +40,23 @@ def test_the_parts_are_those_of_the_records_of_the_last_minutes(made: Run) -> No
             " WHERE recorded >= (SELECT MAX(recorded) FROM results) - 600"
         ).fetchall()
     db.close()
-    assert found["attempts"] == len(rows) > 0
-    assert [each["part"] for each in found["parts"]] == list(PARTS)
+    assert found["attempts"] == len(rows) > 0 and [each["part"] for each in found["parts"]] == list(PARTS)
     for each, column in zip(found["parts"], zip(*rows, strict=True), strict=True):
         assert each["seconds"] == pytest.approx(sum(column) / len(rows)) and each["advice"]
     assert sum(each["share"] for each in found["parts"]) == pytest.approx(1)
     assert sum(each["share"] for each in found["evidence"]) <= 1 and len(found["evidence"]) == 4
 
 
-def test_the_verdict_counts_the_suspect_that_it_names() -> None:
+def test_the_verdict_is_the_learners_once_it_tells_and_counts_the_suspect_that_it_names() -> None:
     run = mesh("demo", node_info("l", "learner"), now=time.time())
+    assert verdict_of(run).fault is Fault.NONE
     told = Lately(4, 8, 1.0, 20.0, 0.0, sums(4, lean_run=5.0).parts)
-    run.mesh.see_heartbeat(heartbeat("l", "learner", **told.values()), time.time())
+    run.mesh.see_heartbeat(heartbeat("l", "learner", **told.values()), time.time() - 60)
+    assert verdict_of(run).fault is Fault.PAUSED, "by the monitor's clock"
+    run.mesh.see_heartbeat(heartbeat("l", "learner", 2.0, **told.values()), time.time())
     found = ask(run, "why")
-    assert found["verdict"]["fault"] == "lean" and found["verdict"]["text"].startswith("Lean is slow: an expansion")
+    assert found["verdict"]["fault"] == "lean"
+    assert found["verdict"]["text"].startswith("Lean is slow: an expansion waits 2.5 s for it, 100.0%")
     assert [each["fault"] for each in found["evidence"] if each["counts"]] == ["lean"]
     assert found["evidence"][0]["seconds"] == 2.5 and found["seconds"] == 120 and found["slowest"] is None
 
