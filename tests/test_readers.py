@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -166,9 +167,7 @@ READERS = {
     "records": Reader(SQLITE, file("proofs.sqlite", opened(Store)), (RunDirectoryError,)),
     "agent": Reader(SQLITE, in_folder("agent.sqlite", opened(AgentStore)), (AgentError,)),
     "stp": Reader(SQLITE, in_folder("stp.sqlite", opened(open_run)), (StpError,)),
-    "bank": Reader(
-        lines_of(STATEMENT), in_folder("train.jsonl.gz", lambda at: bank.load_statements("train", at)), BANK
-    ),
+    "bank": Reader(lines_of(STATEMENT), in_folder("train.jsonl.gz", partial(bank.load_statements, "train")), BANK),
     "bank's transitions": Reader(
         lines_of({**STEP, "level": 1, "family": "f"}), in_folder("transitions.jsonl.gz", bank.load_transitions), BANK
     ),
@@ -204,10 +203,8 @@ READERS = {
     "progress of transitions": Reader(lines_of(STEP), file("a.jsonl", lambda p: progress.read(str(p))), (InputError,)),
     "a corpus": Reader(lines_of(CORPUS), file("corpus.jsonl", read_corpus), (RetrievalError,)),
     "a reward's row": Reader(
-        damaged_row(REWARD).map(
-            lambda row: {name: [value] for name, value in row.items()} if isinstance(row, dict) else {}
-        ),
-        lambda columns, _: reading.rows_of("tactics", columns, 1),
+        damaged_row(REWARD).map(lambda row: row if isinstance(row, dict) else {}),
+        lambda row, _: reading.rows_of("tactics", {name: [value] for name, value in row.items()}, 1),
         (reading.BadRow,),
     ),
     "a completion": Reader(ANYTHING, lambda completion, _: reading.text_of(completion), (reading.BadRow,)),

@@ -16,18 +16,10 @@ import pytest
 
 MARKS = ("broker", "lean", "process")
 
+LEAN_TESTS = ("traced", "elaborate", "elaborate_each", "printed", "wire")
 FIXTURES = {
     "broker": ("broker", "own_broker"),
-    "lean": (
-        "warm_lean",
-        "own_lean_proxy",
-        "shared_service",
-        "traced",
-        "elaborate",
-        "elaborate_each",
-        "printed",
-        "wire",
-    ),
+    "lean": ("warm_lean", "own_lean_proxy", "shared_service", *LEAN_TESTS),
     "process": ("browser",),
 }
 """Fixtures that start a program, by the mark that they give; tests may use them through other fixtures."""

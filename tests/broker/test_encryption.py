@@ -10,6 +10,7 @@ from common.bus import Bus, BusError, BusSettings
 from common.settings import Invite
 from tests.authority import HOST, Authority
 from tests.background import started
+from tests.commands import Called
 from tests.waiting import answered
 
 pytestmark = pytest.mark.broker
@@ -69,12 +70,9 @@ async def test_a_node_that_wants_encryption_takes_nothing_else(broker: BusSettin
         await connected(BusSettings(url=broker.url, ca=authority.file.read_text()))
 
 
-def test_an_invite_holds_the_brokers_authority(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invite_holds_the_brokers_authority(tmp_path: Path, called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     authority = Authority(tmp_path / "ours")
     monkeypatch.setenv("PROOFMESH_CA", str(authority.file))
-    assert main(["invite", "r", "--store", str(tmp_path), "--url", "nats://h:1"]) == 0
-    line = capsys.readouterr().out
+    line = called(main, "invite", "r", "--store", tmp_path, "--url", "nats://h:1").out
     monkeypatch.delenv("PROOFMESH_CA")
     assert BusSettings(invite=line).ca == Invite.read(line).ca == authority.file.read_text()

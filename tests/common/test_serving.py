@@ -191,9 +191,7 @@ async def test_an_address_of_ipv6_is_in_brackets() -> None:
     await served.stop()
 
 
-async def test_all_addresses_are_told_as_the_one_on_the_way_to_the_broker_or_as_a_name(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_all_addresses_are_told_as_the_one_towards_the_broker_or_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     # 1. A broker on this machine, or none that there is a way to.
     for bound, broker, own in (("0.0.0.0", "127.0.0.1", "127.0.0.1"), ("::", "::1", "::1")):
         assert await own_address(broker, socket.AF_INET6 if ":" in bound else socket.AF_INET) == own

@@ -92,9 +92,8 @@ def test_a_call_has_the_configuration_of_its_session_where_it_reads_one(tmp_path
 def test_the_examples_of_the_page_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    examples = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    examples = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     names: dict[str, object] = {}
     try:
         for number, example in enumerate(examples, 1):

@@ -13,9 +13,7 @@ from tests.commands import Called
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_benchmark_is_listed_with_what_it_measures_and_no_other(
-    called: Called, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_benchmark_and_no_other_is_listed_and_explained(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)  # its default files are there
     done = called(cli.main, "bench")
     assert done.code == 0 and benchmarks()

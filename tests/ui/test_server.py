@@ -70,13 +70,9 @@ async def test_a_page_hears_what_has_changed(tmp_path: Path) -> None:
 
 async def test_too_many_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_PAGES", 1)
-    async with (
-        monitoring(Runs(None, mesh())) as url,
-        ClientSession() as http,
-        http.get(url + "/events?run=demo") as page,
-    ):
+    async with monitoring(Runs(None, mesh())) as url, ClientSession() as web, web.get(f"{url}/events?run=demo") as page:
         assert await next_tick(page)
-        assert (await http.get(url + "/events?run=demo")).status == 503
+        assert (await web.get(f"{url}/events?run=demo")).status == 503
 
 
 async def test_answers_say_what_is_wrong_with_a_question(tmp_path: Path) -> None:

@@ -103,9 +103,7 @@ def nobody() -> BusSettings:
     return BusSettings(f"nats://127.0.0.1:{listenable('127.0.0.1', 0)}")
 
 
-async def test_a_run_at_work_is_watched_and_an_ended_one_shown_from_files(
-    bus: Bus, broker: BusSettings, tmp_path: Path
-) -> None:
+async def test_a_run_at_work_is_watched_and_an_ended_one_is_read(bus: Bus, broker: BusSettings, tmp_path: Path) -> None:
     node = NodeSettings(run=bus.run, bus=broker)
     assert (await choose(settings(tmp_path), node)).mesh is not None, "without files, whoever answers is watched"
     small_run(tmp_path / bus.run).close()

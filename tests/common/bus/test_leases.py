@@ -53,9 +53,7 @@ async def test_an_attempt_that_is_acknowledged_or_terminated_never_comes_again(b
     assert (await bus.leased())["todo-train"] == 0
 
 
-async def test_a_lease_is_kept_while_it_is_renewed_and_one_handed_back_with_a_delay_comes_again_later(
-    bus: Bus, other: Bus
-) -> None:
+async def test_a_lease_is_kept_while_it_is_renewed_and_one_handed_back_comes_again_later(bus: Bus, other: Bus) -> None:
     await streams.ensure(bus, ack_wait=0.7)
     await publish(bus, 1)
     (lease,) = await take(bus)
@@ -104,9 +102,7 @@ async def test_more_leases_than_the_server_default_of_a_thousand(bus: Bus) -> No
     assert held == {f"a{n}" for n in range(1_100)}
 
 
-async def test_without_streams_nothing_is_leased_or_stored_and_oversized_is_refused(
-    broker: BusSettings, bus: Bus
-) -> None:
+async def test_without_streams_nothing_is_leased_or_kept_and_oversize_is_refused(broker: BusSettings, bus: Bus) -> None:
     async with connected(broker, "bare-run") as bare:
         assert await take(bare, wait=0.1) == []
         with pytest.raises(Unanswered, match="no stream"):
@@ -119,9 +115,7 @@ async def test_without_streams_nothing_is_leased_or_stored_and_oversized_is_refu
         await bus.publish_durable(results_of(LEARNER), result, message_id="a.p.0")
 
 
-async def test_a_queue_that_is_refused_makes_the_node_unhealthy_until_it_is_there(
-    bus: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_node_is_unhealthy_while_a_queue_is_refused(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulse, "HEARTBEAT_SECONDS", 0.02)
     monkeypatch.setattr(stored, "REFUSED_PAUSE", 0.02)
     ctx = NodeContext("prover", NodeSettings(run=bus.run))
@@ -149,9 +143,7 @@ def hold(epoch: int) -> PauseHold:
     return PauseHold(epoch=epoch, seconds=float(epoch))
 
 
-async def test_a_watch_tells_how_long_the_broker_had_the_value_by_its_clock(
-    bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_watch_tells_a_values_age_at_the_broker(bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     now = time.time
     monkeypatch.setattr(time, "time", lambda: now() + 3600.0)
     began = time.monotonic()
@@ -176,9 +168,7 @@ async def test_a_stopped_watch_is_silent(bus: Bus) -> None:
     assert seen == [None]
 
 
-async def test_a_watch_sees_what_is_written_after_its_bucket_was_made_again(
-    bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_watch_goes_on_in_a_bucket_made_again(bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     # The bucket begins to count anew, so the client library alone would skip as many values as there were before.
     monkeypatch.setattr(stored, "WATCH_LOOK", 0.05)
     seen: list[PauseHold | None] = []

@@ -130,9 +130,7 @@ async def test_an_outage_ends_what_waits_and_watches_servers_and_readers_go_on_a
     await asyncio.gather(bus.close(), other.close())
 
 
-async def test_without_a_broker_what_is_published_is_buffered_then_lost_and_who_starts_waits(
-    own_broker: Server,
-) -> None:
+async def test_without_a_broker_what_is_sent_is_buffered_then_lost_and_who_starts_waits(own_broker: Server) -> None:
     bus = await connect(own_broker)
     await kill(own_broker)
     await eventually(lambda: not bus.connected)

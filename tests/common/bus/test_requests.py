@@ -119,9 +119,7 @@ async def test_a_patient_request_outlasts_a_busy_server(bus: Bus, other: Bus) ->
 
 
 @pytest.mark.parametrize(("retry_after", "tries"), [(100.0, 1), (0.02, 2)], ids=["too late", "the last try cut short"])
-async def test_a_patient_request_ends_in_time_with_the_last_reason(
-    bus: Bus, other: Bus, retry_after: float, tries: int
-) -> None:
+async def test_patience_ends_in_time_with_the_last_reason(bus: Bus, other: Bus, retry_after: float, tries: int) -> None:
     asked, over = 0, asyncio.Event()
 
     async def busy_then_silent(request: PauseRequest) -> Busy:

@@ -137,9 +137,7 @@ async def test_signed_failures_and_busy_count(bus: Bus, broker: BusSettings, run
             await asker.request_patiently(LEAN_VERIFY, FALSE, LeanVerifyReply, timeout=20, deadline=20)
 
 
-async def test_without_a_usable_key_of_a_verifier_there_is_no_verdict(
-    bus: Bus, broker: BusSettings, run_name: str
-) -> None:
+async def test_without_a_verifiers_usable_key_there_is_no_verdict(bus: Bus, broker: BusSettings, run_name: str) -> None:
     async with forging(broker, run_name, (FORGED, {})):
         with pytest.raises(Unanswered, match=f"run '{run_name}' lists no verifier, so no verdict counts"):
             await verdict(bus)

@@ -146,14 +146,9 @@ def test_generated_pages_are_up_to_date(page: str) -> None:
 def test_every_subject_has_a_channel() -> None:
     upper = {name: value for name, value in vars(subjects).items() if name.isupper() and isinstance(value, str)}
     constants = {value for name, value in upper.items() if name not in vars(attempts)}  # those are names of clients
-    functions = {
-        subjects.todo("<purpose>", "<durable client>"),
-        subjects.todo("<purpose>", "<owner>.<client>"),
-        subjects.result("<durable client>"),
-        subjects.result("<owner>.<client>.<attempt>.<piece>"),
-        subjects.samples_at_work("<node>"),
-        subjects.samples("m").rpartition(".")[0] + ".<model>",
-    }
+    functions = {subjects.todo("<purpose>", client) for client in ("<durable client>", "<owner>.<client>")}
+    functions |= {subjects.result(to) for to in ("<durable client>", "<owner>.<client>.<attempt>.<piece>")}
+    functions |= {subjects.samples_at_work("<node>"), subjects.samples("m").rpartition(".")[0] + ".<model>"}
     others = {subjects.EVERY_NODE, subjects.NO_CHANNEL, subjects.OWNER, subjects.ASKED}
     assert (constants - others) | functions <= {channel.name for channel in subjects.CHANNELS}
 
@@ -163,9 +158,8 @@ def test_every_section_of_a_mesh_file_is_described() -> None:
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(
-        rf"^```{language}\n(.*?)^```", path_of("protocol").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
+    page = path_of("protocol").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
 
 
 def test_the_example_needs_three_packages_and_nothing_of_ours() -> None:

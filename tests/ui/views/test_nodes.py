@@ -268,9 +268,7 @@ def test_logs_are_read_from_their_ends_and_as_far_as_it_takes(tmp_path: Path, mo
     assert not logs(run, LogsQuery(before=1.0, limit=4))["more"]
 
 
-def test_rotated_logs_are_reached_and_a_quiet_node_hides_no_time_of_a_busy_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rotated_logs_are_reached_and_quiet_nodes_hide_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_files, "FIRST_BYTES", 2000)
     monkeypatch.setattr(log_files, "LEAST_BYTES", 1000)
     small_run(tmp_path / "run").close()

@@ -16,9 +16,7 @@ from ui.views.learning import verdict_of
 from ui.views.listing import Listing, ListQuery
 
 
-def test_each_run_says_what_it_reached_and_is_read_only_when_it_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_run_says_its_results_and_is_read_when_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_run(tmp_path / "learned").close()
     with (tmp_path / "learned" / curves.EVALUATIONS).open("ab") as file:
         file.write(curves.evaluation_line(evaluated("after", solved=3)))

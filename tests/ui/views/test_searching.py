@@ -190,9 +190,7 @@ def test_a_wrong_parameter_is_refused(made: Run) -> None:
             ask(made, view, **wrong)
 
 
-def test_searches_are_shown_of_an_evaluation_and_a_run_that_keeps_none_says_so(
-    made: Run, small: Run, tmp_path: Path
-) -> None:
+def test_evaluations_show_searches_and_a_run_that_keeps_none_says_so(made: Run, small: Run, tmp_path: Path) -> None:
     assert ask(small, "searches")["keeps"] is False and ask(small, "attempt", id="run-1")["kept"] is False
     with pytest.raises(NotHere, match="keeps no search"):
         ask(small, "search", id="run-1")

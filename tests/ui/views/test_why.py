@@ -133,9 +133,7 @@ def beside(**values: dict[str, float]) -> Run:
         ({"lean_wait": 0.05, "lean_run": 0.01}, 1.0, "No resource is full: 8.0 of 8"),
     ],
 )
-def test_the_full_resource_is_the_one_that_what_searches_ask_waits_for(
-    spent: dict[str, float], queue: float, named: str
-) -> None:
+def test_the_full_resource_is_what_searches_wait_for(spent: dict[str, float], queue: float, named: str) -> None:
     run = beside(
         prover={"searches": 8.0, "searches_max": 8.0},
         lean_proxy={"workers": 2.0, "queue": queue, "verify_queue": 0.0},
