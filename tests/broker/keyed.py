@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -16,11 +18,37 @@ from common.bus import Bus, BusSettings, Role
 from common.bus.connection import _OrderedClient
 from common.bus.credentials import NodeKey
 from common.bus.permissions import inbox
-from common.settings import Invite
+from common.life.node import NodeContext
+from common.settings import Invite, NodeSettings
 from tests.background import Background, connected, started
+
+NODE = """
+import sys
+from broker import watch
+from broker.service import main
+from broker.settings import BrokerSettings
+from common.settings import BusSettings, NodeSettings
+watch.EVERY_SECONDS, watch.ROOM_BYTES = 0.2, 4 * 2**20
+bus = BusSettings(url=f"nats://127.0.0.1:{sys.argv[1]}")
+sys.exit(main(BrokerSettings(port=int(sys.argv[1]), store=sys.argv[2]), NodeSettings(run="r", bus=bus)))
+"""
+"""A broker of run `r`, as a program: its arguments are a port and a store. Without keys."""
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 RUN, OTHER = "demo", "other"
 GUESTS = ("ada", "bob")
+
+
+def covers(pattern: str, subject: str) -> bool:
+    """NATS' own rule: `*` is one part, `>` the rest."""
+    return re.fullmatch(re.escape(pattern).replace(r"\*", "[^.]+").replace(">", ".+"), subject) is not None
+
+
+def keeping(bus: Bus) -> NodeContext:
+    """A broker node that keeps the run of this bus."""
+    ctx = NodeContext("broker", NodeSettings(run=bus.run))
+    ctx.bus, ctx.state = bus, "running"
+    return ctx
 
 
 def keyed(folder: Path) -> Server:

@@ -34,7 +34,7 @@ from common.protocol.messages import (
 )
 from common.settings import Invite
 from tests.background import Background, connected, started
-from tests.broker.keyed import OTHER, RUN, as_role, keyed, served, thief, with_streams
+from tests.broker.keyed import OTHER, RUN, as_role, covers, keyed, served, thief, with_streams
 from tests.commands import Called
 from tests.message_values import attempt, example_of, heartbeat, named, node_info
 from tests.waiting import answered, eventually
@@ -55,17 +55,6 @@ def server(background: Background, tmp_path_factory: pytest.TempPathFactory) -> 
 def concrete(pattern: str) -> str:
     """A subject that a pattern of the permissions stands for."""
     return re.sub(r"\.>$", ".y.z", pattern.replace("*", "x")) if pattern != ">" else "anything"
-
-
-def covers(pattern: str, subject: str) -> bool:
-    """NATS' own rule: `*` is one part, `>` the rest."""
-    parts, given = pattern.split("."), subject.split(".")
-    for place, part in enumerate(parts):
-        if part == ">":
-            return len(given) > place
-        if place >= len(given) or part not in ("*", given[place]):
-            return False
-    return len(parts) == len(given)
 
 
 EVERYTHING = [

@@ -1,6 +1,5 @@
 import asyncio
 import json
-import os
 import socket
 import stat
 import sys
@@ -25,6 +24,7 @@ from common.life.logging import Forwarder
 from common.life.node import NodeContext, NodeSettings, live
 from common.life.process import spawn_child
 from tests.background import connected, started
+from tests.broker.keyed import ENVIRONMENT, NODE
 from tests.lean_project import program
 from tests.waiting import answered, eventually
 
@@ -90,33 +90,6 @@ async def test_a_server_that_is_open_to_others_refuses_strangers(tmp_path: Path)
             await Bus.connect(BusSettings(url=server.bus.url), run="r", name="n")
 
 
-ROOT = Path(__file__).parents[2]
-CODE = """
-import sys
-from broker.service import main
-from broker.settings import BrokerSettings
-from common.settings import NodeSettings
-sys.exit(main(BrokerSettings(port=int(sys.argv[1]), store=sys.argv[2]), NodeSettings(run="service")))
-"""
-
-
-async def start(port: int, store: Path) -> asyncio.subprocess.Process:
-    command = [sys.executable, "-c", CODE, str(port), store]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return await spawn_child(command, env=env, stderr=asyncio.subprocess.PIPE)
-
-
-async def read_until(process: asyncio.subprocess.Process, text: bytes) -> bytes:
-    assert process.stderr is not None
-    said = b""
-    async with asyncio.timeout(60):
-        while text not in said:
-            line = await process.stderr.readline()
-            assert line, said.decode()
-            said += line
-    return said
-
-
 async def metrics_with(bus: Bus, text: str) -> str:
     """The metrics of the run's only node, as soon as they contain a text."""
 
@@ -141,7 +114,7 @@ async def lived(
         await serving
 
     with capture_logs() as logs:
-        context = NodeContext("broker", NodeSettings(run="service"))
+        context = NodeContext("broker", NodeSettings(run="r"))
         code = await live(context, main, Forwarder("broker", context.id), lambda _: running(server, BusSettings()))
     assert server.process is None or server.process.returncode is not None, "its server ends with it"
     return code, [line for line in logs if line["log_level"] == "error"]
@@ -151,8 +124,12 @@ async def test_a_killed_broker_takes_its_server_along_and_the_next_one_serves_th
     tmp_path: Path, unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = BrokerSettings(port=unused_tcp_port, store=str(tmp_path / "store"))
-    killed = await start(settings.port, tmp_path / "store")
-    await read_until(killed, b"streams are ready")
+    command = [sys.executable, "-c", NODE, str(settings.port), settings.store]
+    killed = await spawn_child(command, env=ENVIRONMENT, stderr=asyncio.subprocess.PIPE)
+    assert killed.stderr is not None
+    async with asyncio.timeout(60):
+        while b"streams are ready" not in (line := await killed.stderr.readline()):
+            assert line, "it has ended"
     (server,) = [p for p in psutil.Process(killed.pid).children() if "nats-server" in p.name()]
     killed.kill()
     await killed.wait()

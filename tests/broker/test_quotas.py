@@ -18,7 +18,7 @@ from common.protocol.messages import BrokerFacts
 from common.settings import NodeSettings
 from node.command.status import _in_words
 from tests.background import Background
-from tests.broker.keyed import OTHER, RUN, Thief, as_role, served, thief
+from tests.broker.keyed import OTHER, RUN, Thief, as_role, keeping, served, thief
 from tests.message_values import attempt, named, node_info
 from tests.waiting import answered, eventually
 
@@ -41,13 +41,6 @@ def server(background: Background, tmp_path_factory: pytest.TempPathFactory) -> 
 async def asks(bus: Bus, client: str, number: int, purpose: Purpose = Purpose.EVAL) -> None:
     asked = attempt(f"{client}-{number}", purpose, client=client)
     await bus.publish_durable(subjects.todo(purpose, client), asked, message_id=asked.attempt_id)
-
-
-def keeper_of(bus: Bus) -> watch.StreamKeeper:
-    """What a broker node does about the streams of a run."""
-    ctx = NodeContext("broker", NodeSettings(run=RUN))
-    ctx.bus = bus
-    return watch.StreamKeeper(ctx)
 
 
 async def test_who_has_too_many_attempts_waiting_waits_and_others_go_on(server: Server) -> None:
@@ -107,7 +100,7 @@ async def test_a_run_that_takes_all_it_can_get_leaves_the_other_runs_alone(serve
 async def test_requests_for_attempts_that_outlive_their_sender_are_dropped(server: Server) -> None:
     """Their replies go to a subject that has a reader, so the broker keeps them for ever and gives them attempts."""
     async with as_role(server, "admin") as admin, as_role(server, "prover") as prover:
-        keeper = keeper_of(admin)
+        keeper = watch.StreamKeeper(keeping(admin))
         async with thief(server, "prover") as someone:
             for _ in range(20):
                 subject = f"$JS.API.CONSUMER.MSG.NEXT.{RUN}-todo.todo-train"
@@ -124,7 +117,7 @@ async def test_requests_for_attempts_that_outlive_their_sender_are_dropped(serve
 
 async def test_attempts_that_are_handed_back_for_a_hundred_years_are_played(server: Server) -> None:
     async with as_role(server, "admin") as admin, as_role(server, "prover") as prover:
-        keeper = keeper_of(admin)
+        keeper = watch.StreamKeeper(keeping(admin))
         for number in (20, 21):
             await asks(admin, "learner", number, Purpose.TRAIN)
         for lease in await prover.lease("todo-train", Attempt, limit=2, wait=10):

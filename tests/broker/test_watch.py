@@ -28,6 +28,7 @@ from common.protocol.messages import BrokerFacts, VerifierKeys
 from common.protocol.subjects import VERIFIERS, todo
 from common.settings import NodeSettings
 from tests.background import connected, started
+from tests.broker.keyed import ENVIRONMENT, NODE, keeping
 from tests.message_values import attempt
 from tests.waiting import answered, until
 
@@ -37,16 +38,8 @@ async def publish(bus: Bus, number: int, size: int = 10) -> None:
     await bus.publish_durable(todo("train"), message, message_id=message.attempt_id, timeout=2)
 
 
-def context(bus: Bus) -> NodeContext:
-    """A broker node that keeps this run."""
-    ctx = NodeContext("broker", NodeSettings(run=bus.run))
-    ctx.bus = bus
-    ctx.state = "running"
-    return ctx
-
-
 async def test_streams_and_consumers_that_vanish_are_made_again_and_it_is_said(bus: Bus) -> None:
-    ctx = context(bus)
+    ctx = keeping(bus)
     ctx.settings.bus.verifiers = ("a key",)
     keeper = StreamKeeper(ctx)
     await keeper.look()
@@ -71,7 +64,7 @@ async def test_streams_and_consumers_that_vanish_are_made_again_and_it_is_said(b
 
 
 async def test_a_stream_that_cannot_be_made_again_makes_the_node_unhealthy(bus: Bus) -> None:
-    ctx = context(bus)
+    ctx = keeping(bus)
     stream = names.todo_stream(bus.run)
     await api(bus._replies, f"STREAM.DELETE.{stream}")
     await api(bus._replies, f"STREAM.CREATE.{stream}", {"name": stream, "subjects": [bus.run], "storage": "memory"})
@@ -88,7 +81,7 @@ async def test_a_queue_grows_while_it_fills_and_a_full_one_is_told(bus: Bus, mon
     await streams.remove(bus)
     monkeypatch.setattr(streams, "TODO_BYTES", (64 * 1024, 128 * 1024))
     await streams.ensure(bus)
-    ctx = context(bus)
+    ctx = keeping(bus)
     keeper = StreamKeeper(ctx)
     for number in range(4):
         await publish(bus, number, 10_000)
@@ -110,26 +103,13 @@ async def test_a_queue_without_room_at_the_broker_is_reported(tmp_path: Path, mo
         await streams.ensure(bus)
         free = 145 * streams.MIB - sum(stream.max_bytes for stream in await bus.streams())
         await bus.grow("r-results", free + 64 * streams.MIB)
-        ctx = context(bus)
+        ctx = keeping(bus)
         with pytest.raises(BusError, match="maximum bytes exceeded"):
             for number in range(100):
                 await publish(bus, number, 1_000)
         await StreamKeeper(ctx).look()
     said = ctx.healthz()["problems"]["full"]
     assert "r-todo is full" in said and "max_store_mb" in said
-
-
-ROOT = Path(__file__).parents[2]
-NODE = """
-import sys
-from broker import watch
-from broker.service import main
-from broker.settings import BrokerSettings
-from common.settings import BusSettings, NodeSettings
-watch.EVERY_SECONDS, watch.ROOM_BYTES = 0.2, 4 * 2**20
-bus = BusSettings(url=f"nats://127.0.0.1:{sys.argv[1]}")
-sys.exit(main(BrokerSettings(port=int(sys.argv[1]), store=sys.argv[2]), NodeSettings(run="r", bus=bus)))
-"""
 
 
 async def health(bus: Bus) -> dict[str, object]:
@@ -158,8 +138,7 @@ async def test_a_full_disk_is_said_and_writes_go_on_when_there_is_room(tmp_path:
         pytest.skip("no file systems of one's own here (unshare -rm)")
     inside = 'mount -t tmpfs -o size=24m tmpfs "$1" && exec "$2" -c "$3" "$4" "$1/store"'
     arguments = ["mounting", str(disk), sys.executable, NODE, str(unused_tcp_port)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = await spawn_child(["unshare", "-rm", "sh", "-c", inside, *arguments], env=env)
+    process = await spawn_child(["unshare", "-rm", "sh", "-c", inside, *arguments], env=ENVIRONMENT)
     seen = Path(f"/proc/{process.pid}/root{disk}")  # the disk as the node sees it
     bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{unused_tcp_port}"), run="r", name="test", wait=30)
     number = 0

@@ -3,7 +3,6 @@ and of messages that come in another order. A new channel is tested without a li
 """
 
 import itertools
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from common.bus.connection import MALFORMED, _OrderedClient
 from common.protocol.attempts import Purpose
 from common.protocol.messages import SCHEMA_VERSION, Failure, FailureKind, Heartbeat, Message, decode, encode
 from common.protocol.subjects import CHANNELS, DURABLE_CLIENTS, SIGNED, Channel, Delivery, channel_name
+from tests.broker.keyed import covers
 from tests.hostile import HOSTILE, harmless
 from tests.message_values import example_of, named
 from tests.waiting import answered, eventually
@@ -187,15 +187,10 @@ async def histories(at: Reading) -> None:
     )
 
 
-def as_pattern(subject: str) -> str:
-    """NATS' own rule as a regular expression: `*` is one part, `>` the rest."""
-    return re.escape(subject).replace(r"\*", "[^.]+").replace(">", ".+")
-
-
 async def work_queues(at: Reading) -> None:
     """Work is delivered once, and what cannot be read is terminated."""
     specs, subject = run_spec(at.bus.run).consumers, f"{at.bus.run}.{at.subject}"
-    (consumer,) = (spec.name for spec in specs if re.fullmatch(as_pattern(spec.subject), subject))
+    (consumer,) = (spec.name for spec in specs if covers(spec.subject, subject))
     before, (first, second) = counted(), two(at.channel)
     *small, large = payloads(at.channel)
     # 1. The broker itself refuses what is over the stream's limit, and drops a second copy.

@@ -22,11 +22,6 @@ from tests.waiting import answered, eventually
 pytestmark = pytest.mark.broker
 
 
-async def kill(server: Server) -> None:
-    """Kill the broker with SIGKILL."""
-    await server.stop(grace=0)
-
-
 async def connect(server: Server, name: str = "node") -> Bus:
     return await Bus.connect(server.bus, run="outage", name=name, wait=10)
 
@@ -56,7 +51,7 @@ async def test_acknowledged_work_and_state_survive_a_killed_broker(own_broker: S
     for lease in held[:10]:
         await lease.ack()
 
-    await kill(own_broker)
+    await own_broker.stop(grace=0)
     await eventually(lambda: not bus.connected, what="loss of the broker")
     await start_again(own_broker)
     await eventually(lambda: bus.connected, timeout=30, what="return of the broker")
@@ -103,7 +98,7 @@ async def test_an_outage_ends_what_waits_and_watches_servers_and_readers_go_on_a
     await started.wait()
     await answered(bus.queues, lambda queues: queues["todo-train"].pulls == 1)
     # 1. What waits for the broker ends at once, and nothing new is asked.
-    await kill(own_broker)
+    await own_broker.stop(grace=0)
     async with asyncio.timeout(30):
         with pytest.raises(Unanswered, match="broker was lost"):
             await open_request
@@ -132,7 +127,7 @@ async def test_an_outage_ends_what_waits_and_watches_servers_and_readers_go_on_a
 
 async def test_without_a_broker_what_is_sent_is_buffered_then_lost_and_who_starts_waits(own_broker: Server) -> None:
     bus = await connect(own_broker)
-    await kill(own_broker)
+    await own_broker.stop(grace=0)
     await eventually(lambda: not bus.connected)
     connecting = asyncio.create_task(Bus.connect(own_broker.bus, run="r", name="n"))
     before = DROPPED._value.get()
@@ -202,7 +197,7 @@ def test_a_node_leaves_without_its_broker_also_when_it_has_something_left_to_sen
         server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))
         await server.start()
         bus = await connect(server)
-        await kill(server)
+        await server.stop(grace=0)
         await eventually(lambda: not bus.connected)
         await bus.publish("telemetry.a.n.log", LogRecord(node_id="n", role="a", time=0, level="info", event="lost"))
         await bus.close()

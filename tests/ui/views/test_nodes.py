@@ -90,7 +90,7 @@ def test_a_node_that_is_silent_or_gone_says_so() -> None:
     assert "silent" not in rows["c"] and "why" not in rows["c"]
 
 
-def test_the_files_of_a_run_tell_which_nodes_it_had_and_until_when(tmp_path: Path) -> None:
+def test_the_files_of_a_run_tell_which_nodes_it_had_until_when_and_their_values(tmp_path: Path) -> None:
     folder = tmp_path / "made"
     make_run(folder, theorems=4, attempts=4)
     with (folder / FILE).open("ab") as file:
@@ -107,6 +107,18 @@ def test_the_files_of_a_run_tell_which_nodes_it_had_and_until_when(tmp_path: Pat
     assert prover["state"] == "running" and prover["heard"] > prover["since"]
     assert prover["error"].startswith("prover did its part") and prover["memory"] == 359e6
     assert run.errors()["x"].fields["reason"] == "disk"
+    # Their values are there, too.
+    with (folder / FILE).open("ab") as file:
+        for n in range(900):
+            each = NodeSample(1e9 + n, "p", "prover", "running", {"searches": 1.0 * n})
+            file.write(msgspec.json.encode(each) + b"\n")
+    run = Run("made", Kind.LEARNER, folder)
+    found = ask(run, "node_course", id="p", names="searches")
+    assert len(found["time"]) <= POINTS and found["values"]["searches"] == [time - 1e9 for time in found["time"]]
+    prover = ask(run, "node", id="prover-made-1")
+    assert not prover["live"] and prover["row"]["role"] == "prover" and prover["values"]["memory_mb"] == 359
+    assert len(prover["log"]) == 12 and prover["log"][0]["time"] > prover["log"][-1]["time"]
+    assert prover["log"][0]["fields"] == {"count": "11"}
 
 
 def with_node(**facts: Any) -> Run:
@@ -143,22 +155,6 @@ def test_the_values_of_a_live_node_are_remembered_and_counters_are_rates() -> No
     assert found["values"]["candidates"] == [None, 30.0, 30.0, 30.0, 30.0, None, 2.0, 2.0, 2.0, 2.0]
     assert found["values"]["queue"][-1] == 90.0 and set(found["values"]["absent"]) == {None}
     assert found["names"] == ["candidates", "queue"]
-
-
-def test_the_values_of_a_node_are_in_the_files_of_its_run(tmp_path: Path) -> None:
-    folder = tmp_path / "made"
-    make_run(folder, theorems=4, attempts=4)
-    with (folder / FILE).open("ab") as file:
-        for n in range(900):
-            each = NodeSample(1e9 + n, "p", "prover", "running", {"searches": 1.0 * n})
-            file.write(msgspec.json.encode(each) + b"\n")
-    run = Run("made", Kind.LEARNER, folder)
-    found = ask(run, "node_course", id="p", names="searches")
-    assert len(found["time"]) <= POINTS and found["values"]["searches"] == [time - 1e9 for time in found["time"]]
-    prover = ask(run, "node", id="prover-made-1")
-    assert not prover["live"] and prover["row"]["role"] == "prover" and prover["values"]["memory_mb"] == 359
-    assert len(prover["log"]) == 12 and prover["log"][0]["time"] > prover["log"][-1]["time"]
-    assert prover["log"][0]["fields"] == {"count": "11"}
 
 
 def test_a_node_that_is_not_known_is_said_to_be_so_and_a_run_without_nodes_lists_none(tmp_path: Path) -> None:
