@@ -68,6 +68,12 @@ def test_a_file_goes_over_the_defaults_and_flags_go_over_the_file(mesh: Path) ->
     assert (settings.searches, settings.c_init, settings.name, settings.fast) == (8, 1.0, "y", False)
     assert (settings.sizes, settings.place, settings.inner.depth) == ((3, 4, 5), Path("b/c"), 9)
 
+    @dataclass
+    class Learner:
+        directory: str = "runs"
+
+    assert load(Learner, mesh, "learner").directory == "somewhere", "the run's directory reaches the learner"
+
 
 def test_a_role_is_resolved_from_one_command_line(mesh: Path) -> None:
     argv = ["--config", str(mesh), "--searches", "16", "--node.log-level", "error", "--bus.url", "nats://127.0.0.1:1"]
@@ -75,14 +81,6 @@ def test_a_role_is_resolved_from_one_command_line(mesh: Path) -> None:
     node = resolved.node
     assert (resolved.dry_run, resolved.settings.searches, resolved.settings.c_init) == (True, 16, 1.0)
     assert (node.run, node.log_level, node.bus.url) == ("night-3", "error", "nats://127.0.0.1:1")
-
-
-def test_the_run_directory_reaches_the_learner(mesh: Path) -> None:
-    @dataclass
-    class Learner:
-        directory: str = "runs"
-
-    assert load(Learner, mesh, "learner").directory == "somewhere"
 
 
 def test_what_was_resolved_is_written_without_passwords_and_read_again(mesh: Path, tmp_path: Path) -> None:

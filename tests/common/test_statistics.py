@@ -13,9 +13,7 @@ def test_the_interval_is_around_the_mean_difference_and_fixed_by_the_seed():
     # Of a mean of 100 differences with variance 0.4 - 0.2² the normal interval is 0.2 ± 0.1176.
     assert ends == pytest.approx([0.2 - 0.1176, 0.2 + 0.1176], abs=0.02)
     assert bootstrap_interval([], seed=0) == (0.0, -1.0, 1.0), "without pairs everything is possible"
-
-
-def test_many_statements_have_the_interval_that_few_suggest():
+    # Many statements have the interval that few suggest.
     few = [(0.0, 1.0)] * 90 + [(0.5, 0.0)] * 60 + [(1.0, 1.0)] * 850
     _, low, high = bootstrap_interval(few * 9, seed=3)
     mean, low_of_few, high_of_few = bootstrap_interval(few, seed=3)

@@ -64,6 +64,9 @@ def test_escapes_are_those_that_people_know() -> None:
     assert visible("a\u3164b\u00adc\ufe0f") == r"a\u3164b\xadc\ufe0f"
     assert visible("goals:\n  a\n    b", multiline=True) == "goals:\n      a\n        b"
     assert visible("goals:\r\n    a\n      b", multiline=True) == "goals:\n    a\n      b", "it is indented already"
+    # A page shows what cannot be seen, and obeys no tag.
+    assert in_html('<b>\u202e\n"&') == "&lt;b&gt;\\u202e\\n&quot;&amp;"
+    assert in_html("a\n\tb\x1b", multiline=True) == "a\n\tb\\x1b"
 
 
 @some
@@ -74,11 +77,6 @@ def test_json_is_exact_data_and_has_nothing_that_cannot_be_seen(text: str) -> No
         assert json.loads(shown) == {text: [text]} or any(0xD800 <= ord(char) < 0xE000 for char in text)
     assert as_json(["⊢ p"]) == '["⊢ p"]'
     assert escaped_json('{\n  "a": 1\n}') == '{\n  "a": 1\n}'
-
-
-def test_a_page_shows_what_cannot_be_seen_and_obeys_no_tag() -> None:
-    assert in_html('<b>\u202e\n"&') == "&lt;b&gt;\\u202e\\n&quot;&amp;"
-    assert in_html("a\n\tb\x1b", multiline=True) == "a\n\tb\\x1b"
 
 
 @pytest.mark.parametrize(

@@ -195,17 +195,15 @@ def test_what_fails_does_not_stop_the_others(nowhere: Path, capsys: pytest.Captu
 
 
 @pytest.mark.process
-def test_a_browser_that_does_not_start_is_not_kept(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_browser_that_does_not_start_is_not_kept_and_any_chrome_does(
+    nowhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     debian(nowhere)
     unpacks = f"""mkdir -p "$3/usr/bin" "$(dirname "$3/{CHROMIUM}")"; touch "$3/usr/bin/chromium"
 printf '#!/bin/sh\\necho libodd.so: cannot open >&2; exit 127' > "$3/{CHROMIUM}"; chmod +x "$3/{CHROMIUM}\""""
     program(nowhere, "dpkg", unpacks)
     assert setup.main() == 1 and "libodd.so: cannot open" in capsys.readouterr().err
     assert tools.find("chromium") is None
-
-
-@pytest.mark.process
-def test_any_chrome_on_the_path_does(nowhere: Path) -> None:
     program(nowhere, "google-chrome-stable", "")
     assert tools.find("chromium") == str(nowhere / "google-chrome-stable")
 

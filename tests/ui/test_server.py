@@ -38,9 +38,7 @@ async def test_everything_the_page_needs_comes_from_this_server_and_is_small() -
             again = await session.get(url + address, headers={"If-None-Match": response.headers["ETag"]})
             assert again.status == 304
         assert weight < 600_000, "all pages together, with the charts"
-
-
-def test_no_file_of_the_page_names_another_host() -> None:
+    # No file names another host.
     for file in [each for each in STATIC.rglob("*") if each.is_file()]:
         text = file.read_text().replace("http://www.w3.org/2000/svg", "")
         assert "//" not in re.sub(r"(?m)(?:^|\s)//.*|/\*.*?\*/|(?<=[,;{])\s*//\s.*|`\$\{[^`]*`", "", text), file.name

@@ -127,10 +127,8 @@ async def test_without_a_broker_the_files_are_shown_and_a_run_that_is_nowhere_is
         await choose(settings(tmp_path, folder=str(tmp_path / "absent"), mesh=False), NodeSettings(run="first"))
     # A monitor that is to wait asks nobody.
     assert (await choose(settings(tmp_path, patience=None), NodeSettings(run="first", bus=nobody()))).mesh is not None
-
-
-async def test_without_a_mesh_training_runs_need_no_run_and_a_wrong_name_is_said(tmp_path: Path) -> None:
-    alone = settings(tmp_path, mesh=False)
+    # Without a mesh, training runs need no run, and a wrong name is said.
+    alone = settings(tmp_path / "training", mesh=False)
     assert await choose(alone, NodeSettings()) is None and await choose(alone, NodeSettings(run=TRAINING)) is None
     with pytest.raises(NoSuchRun, match="has no run other"):
         await choose(alone, NodeSettings(run="other"))

@@ -149,15 +149,12 @@ def test_the_full_resource_is_what_searches_wait_for(spent: dict[str, float], qu
     assert found["full"] == "No resource is full: 1.0 of 8 search slots are in use."
 
 
-def test_a_run_of_another_kind_has_no_parts(tmp_path: Path) -> None:
+def test_a_run_of_another_kind_has_no_parts_and_one_that_has_just_begun_none_yet(made: Run, tmp_path: Path) -> None:
     for kind in (Kind.TRAINING, Kind.SELF_PLAY, Kind.EVALUATION):
         run = Run("other", kind, tmp_path)
         found = ask(run, "why")
         assert found["kind"] == kind and found["parts"] == found["evidence"] == [] and found["slowest"] is None
         assert ask(run, "why_course")["time"] == [] and ask(run, "lanes")["lanes"] == []
-
-
-def test_a_run_that_has_just_begun_has_none_yet(made: Run, tmp_path: Path) -> None:
     folder = copied(made, tmp_path)
     with sqlite3.connect(folder / DATABASE) as db:
         for table in ("timelines", "proofs", "transitions", "results"):
