@@ -1,3 +1,5 @@
+"""What the bus decides without a broker: how long it waits, how often it tries, and the settings of streams."""
+
 from collections.abc import Iterator
 
 import pytest
