@@ -94,7 +94,7 @@ def parts_of(whole: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[Resul
 
 def test_a_small_result_is_one_message() -> None:
     whole = result(ProofTree("simp"))
-    assert divide(whole) == [whole]
+    assert divide(whole) == divide(whole, len(msgspec.msgpack.encode(whole))) == [whole]
     # A small limit: a hundred bytes in each part, beside the ids.
     large = result(ProofTree("simp" * 400))
     assert len(parts_of(large, attempts.HEADROOM + 102)) == -(-len(msgspec.msgpack.encode(large)) // 100)

@@ -52,7 +52,7 @@ def test_blocks_are_disjoint_and_their_spread_is_that_of_a_sample():
     mean, deviation, blocks = in_blocks([[True, False]], 2)
     assert (mean, blocks, math.isnan(deviation)) == (1.0, 1, True), "the spread of a single block is not known"
     # A statement counts in the blocks that are decided: the first has one statement, the second two.
-    mean, _, blocks = in_blocks([[True, None, False, False], [True, True, True, False]], 2)
+    mean, _, blocks = in_blocks([[False, None, False, False], [True, True, True, False]], 2)
     assert (mean, blocks) == (pytest.approx((1.0 + 0.5) / 2), 2)
     mean, deviation, blocks = in_blocks([[None], [None]], 1)
     assert (blocks, math.isnan(mean), math.isnan(deviation)) == (0, True, True), "no block is decided"
