@@ -113,5 +113,4 @@ def compile_module(toolchain: Path, source: Path, target: Path) -> None:
 
 def environ(home: Path, *first: Path) -> dict[str, str]:
     """Our environment, with this $ELAN_HOME, and these folders first on PATH."""
-    path = os.pathsep.join([*map(str, first), os.environ["PATH"]])
-    return {**os.environ, "ELAN_HOME": str(home), "PATH": path}
+    return {**os.environ, "ELAN_HOME": str(home), "PATH": os.pathsep.join([*map(str, first), os.environ["PATH"]])}

@@ -56,8 +56,7 @@ def keyed(folder: Path) -> Server:
     for run in (RUN, OTHER):
         keys.make(server.store, run)
     for guest in GUESTS:
-        seeds = keys.invite(server.store, RUN, [Role.CLIENT], guest)
-        (folder / guest).write_text(Invite(RUN, "", guest, seeds).text())
+        (folder / guest).write_text(Invite(RUN, "", guest, keys.invite(server.store, RUN, [Role.CLIENT], guest)).text())
     return server
 
 
@@ -88,8 +87,7 @@ async def as_role(server: Server, role: str, run: str = RUN) -> AsyncIterator[Bu
 @asynccontextmanager
 async def thief(server: Server, role: str) -> AsyncIterator[Thief]:
     """Somebody with a role's key and a program of his own."""
-    file = keys.folder_of(server.store, RUN) / f"{role}.nk"
-    key, said = NodeKey(file.read_text().strip()), list[str]()
+    key, said = NodeKey((keys.folder_of(server.store, RUN) / f"{role}.nk").read_text().strip()), list[str]()
     client = _OrderedClient(key)
 
     async def hear(error: Exception) -> None:

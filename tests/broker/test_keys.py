@@ -406,8 +406,7 @@ def test_invites_are_made_and_taken_back(tmp_path: Path, called: Called) -> None
     own = {user.role: user.public for user in keys.users(tmp_path, RUN)}
     assert set(own.values()) == listed.keys() - {NodeKey(seed).public for seed in told.keys.values()}
     assert called(main, "revoke", RUN, "prover", *store).code == 0  # the role gets another key
-    changed = {user.role for user in keys.users(tmp_path, RUN) if own[user.role] != user.public}
-    assert changed == {Role.PROVER}
+    assert {user.role for user in keys.users(tmp_path, RUN) if own[user.role] != user.public} == {Role.PROVER}
 
 
 @pytest.mark.parametrize(

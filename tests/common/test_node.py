@@ -162,8 +162,7 @@ async def test_a_problem_shows_in_healthz_and_in_the_registry(bus: Bus, mesh_run
         await ctx.stopping.wait()
 
     async with living(mesh_run.node, sick):
-        info = await registered(bus, "unhealthy")
-        status, health = await fetch(info.metrics_url.replace("/metrics", "/healthz"))
+        status, health = await fetch((await registered(bus, "unhealthy")).metrics_url.replace("/metrics", "/healthz"))
     assert status == 503 and "no Lean worker starts" in health
 
 

@@ -37,8 +37,7 @@ def teach(folder, monkeypatch, **settings):
 
 
 def losses_of(training):
-    lines = (training.out / "metrics.jsonl").read_text().splitlines()
-    return [json.loads(line)["values"]["loss"] for line in lines]
+    return [json.loads(line)["values"]["loss"] for line in (training.out / "metrics.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.slow

@@ -157,8 +157,7 @@ done"""
 
 
 def printed(name: str) -> str:
-    done = subprocess.run([str(tools.find(name))], capture_output=True, check=True, text=True, env={})
-    return done.stdout.strip()
+    return subprocess.run([str(tools.find(name))], capture_output=True, check=True, text=True, env={}).stdout.strip()
 
 
 @pytest.mark.process

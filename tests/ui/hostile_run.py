@@ -122,8 +122,7 @@ def _named(name: str) -> str:
 def _columns(db: sqlite3.Connection) -> dict[str, tuple[list[str], list[str]]]:
     """The columns with free text, and those with real numbers, of each table."""
     found = {}
-    tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-    for table in tables:
+    for table in [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]:
         if table.startswith("sqlite") or table in ("notes", "outbox"):
             continue
         kinds = {row[1]: row[2] for row in db.execute(f"PRAGMA table_info({table})")}

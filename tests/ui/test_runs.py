@@ -75,13 +75,11 @@ def test_a_damaged_file_hides_nothing_else(tmp_path: Path, name: str) -> None:
 
 def test_long_curves_are_thinned_and_keep_their_ends_and_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "POINTS", 100)
-    points = [Point(0.0, step, {"valid_loss" if step % 50 == 49 else "loss": 1.0}) for step in range(1000)]
-    kept = thinned(points)
+    kept = thinned([Point(0.0, step, {"valid_loss" if step % 50 == 49 else "loss": 1.0}) for step in range(1000)])
     assert 40 < len(kept) <= 100
     assert [point.step for point in kept if "valid_loss" in point.values] == list(range(49, 1000, 50))
     assert kept[0].step == 0 and max(point.step for point in kept if "loss" in point.values) > 990
-    evaluations = [Point(time=0.0, step=step, values={"valid_loss": 1.0}) for step in range(1000)]
-    assert 40 < len(thinned(evaluations)) <= 100
+    assert 40 < len(thinned([Point(time=0.0, step=step, values={"valid_loss": 1.0}) for step in range(1000)])) <= 100
 
 
 def test_the_history_of_nodes_is_kept_as_often_as_its_size_allows(tmp_path: Path) -> None:

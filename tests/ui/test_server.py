@@ -24,8 +24,7 @@ from ui.server import STATIC
 
 async def test_everything_the_page_needs_comes_from_this_server_and_is_small() -> None:
     async with monitoring(Runs(None, mesh())) as url, ClientSession(auto_decompress=False) as session:
-        page = await session.get(url + "/")
-        assert str(page.url) == f"{url}/run/demo/overview"
+        assert str((await session.get(url + "/")).url) == f"{url}/run/demo/overview"
         text = await (await session.get(url + "/runs", headers={"Accept-Encoding": "identity"})).text()
         addresses = re.findall(r'(?:src|href)="([^"#]+)"', text)
         scripts = {f"/static/{file.relative_to(STATIC)}" for file in STATIC.rglob("*.js")}
@@ -35,8 +34,7 @@ async def test_everything_the_page_needs_comes_from_this_server_and_is_small() -
             response = await session.get(url + address, headers={"Accept-Encoding": "gzip"})
             assert response.status == 200 and response.headers["Content-Encoding"] == "gzip", address
             weight += len(await response.read())
-            again = await session.get(url + address, headers={"If-None-Match": response.headers["ETag"]})
-            assert again.status == 304
+            assert (await session.get(url + address, headers={"If-None-Match": response.headers["ETag"]})).status == 304
         assert weight < 600_000, "all pages together, with the charts"
     # No file names another host.
     for file in [each for each in STATIC.rglob("*") if each.is_file()]:
@@ -121,16 +119,14 @@ async def test_programs_read_the_state_and_numbers_that_are_not_finite_blank_not
         shown = await (await session.get(url + "/api/state")).json()
         assert (shown["run"], shown["alive"], shown["connected"]) == ("demo", 1, True)
         for path in ("/api/state", "/api/run/demo/overview", "/api/run/demo/curves"):
-            body = await (await session.get(url + path)).read()
-            found = json.loads(body, parse_constant=pytest.fail)
+            found = json.loads(await (await session.get(url + path)).read(), parse_constant=pytest.fail)
         assert found["values"] == {"valid_loss": [2.0, 2.0]}
     state.see_heartbeat(heartbeat("a", time=5.0, attempts=7))
     assert state.totals() == {"prover.attempts": 7.0}, "a later message is whole again"
 
 
 async def next_tick(response) -> dict:  # type: ignore[no-untyped-def, type-arg]
-    text = (await asyncio.wait_for(response.content.readuntil(b"\n\n"), 60)).decode()
-    kind, data = text.strip().split("\n")
+    kind, data = (await asyncio.wait_for(response.content.readuntil(b"\n\n"), 60)).decode().strip().split("\n")
     assert kind == "event: tick"
     return json.loads(data.removeprefix("data: "), parse_constant=pytest.fail)
 

@@ -56,8 +56,7 @@ def test_overlapping_work_shares_each_moment_and_splits_its_share_by_what_the_re
 
 @pytest.mark.parametrize("header", ["", "1", "a b", "-1 2", "nan 1", "1 inf", "1 2 3"])
 def test_a_reply_without_usable_times_counts_as_a_wait(header: str) -> None:
-    line = Timeline(lambda: 0.0)
-    doing = line.begin("lean")
+    doing = Timeline(lambda: 0.0).begin("lean")
     doing.requests = 1
     doing.answered(1.0, {TIME_HEADER: header})
     assert doing.split(1.0)["lean_wait"] == 1

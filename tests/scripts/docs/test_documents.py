@@ -58,8 +58,7 @@ def as_command(words: list[str]) -> list[str] | None:
     """A command line as `proofmesh`'s arguments, where a recipe of the Justfile passes its own on; else None."""
     if words[0] == "proofmesh":
         return words[1:]
-    body = recipes()[words[1]]
-    passed = re.search(r"\{\{ proofmesh \}\} ([\w-]+)(?: --patience None)? \"\$@\"", body)
+    passed = re.search(r"\{\{ proofmesh \}\} ([\w-]+)(?: --patience None)? \"\$@\"", recipes()[words[1]])
     return [passed[1], *words[2:]] if passed else None
 
 

@@ -50,16 +50,14 @@ def test_runs_are_compared_by_curves_results_and_the_settings_in_which_they_diff
     assert found["settings"] == [{"name": "learner.trainer.rate", "values": ["0.1", "0.2"]}]
     assert found["compared"][0]["results"] == {"solved_after": 3}
     assert found["compared"][0]["curve"] == [(1, 0.0, None, 2.0)] and found["compared"][0]["names"] == ["loss"]
-    left = listing.answer(ListQuery(compare="one,absent"))
-    assert [each["name"] for each in left["compared"]] == ["one"]
+    assert [each["name"] for each in listing.answer(ListQuery(compare="one,absent"))["compared"]] == ["one"]
 
 
 def test_a_curve_over_expansions_says_what_was_spent_by_then(tmp_path: Path) -> None:
     small_run(tmp_path / "one").close()
     lines = [encode_line(float(at), at, {"loss": 1.0, "expansions": 100.0 * at}) for at in (2, 4)]
     (tmp_path / "one" / METRICS).write_bytes(b"".join(lines))
-    found = Listing(Runs(tmp_path)).answer(ListQuery(compare="one", quantity="loss"))
-    (run,) = found["compared"]
+    (run,) = Listing(Runs(tmp_path)).answer(ListQuery(compare="one", quantity="loss"))["compared"]
     assert run["curve"] == [(2, 0.0, 200.0, 1.0), (4, 2.0, 400.0, 1.0)]
     assert [each["expansions"] for each in run["evaluations"]] == [200.0]  # it ended at 2.5 s
 

@@ -34,8 +34,7 @@ def small(tmp_path: Path) -> Run:
     """A run with a theorem of each result: `easy` proved, `hard` failed twice, `false` disproved, `bad` refused, `new`
     without a result; `scored` is a test statement that an evaluation proved."""
     store = Store(tmp_path / DATABASE)
-    names = ("easy", "hard", "false", "bad", "new")
-    store.add_theorems([*(row(name) for name in names), row("scored", "test")])
+    store.add_theorems([*(row(name) for name in ("easy", "hard", "false", "bad", "new")), row("scored", "test")])
     evaluation = store.begin_evaluation("before", 1, 16, 1.0)
     failed, refused = Verdict(AttemptOutcome.FAILED), Verdict(AttemptOutcome.BAD_STATEMENT)
     told = [("easy", "train", PROVED), ("hard", "train", failed), ("hard", "train", failed)]
