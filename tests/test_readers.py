@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from common import config, curves
 from common.lean import BadContext, Context, Theorem
@@ -106,6 +106,8 @@ class Reader:
     read: Callable[[Any, Path], object]
     errors: tuple[type[Exception], ...] = NONE
     """The errors that it may raise; none: it passes over what it cannot read."""
+    surely: tuple[Any, ...] = ()
+    """Data that it reads in each run."""
 
 
 def file(name: str, read: Callable[[Path], object]) -> Callable[[bytes, Path], object]:
@@ -198,7 +200,7 @@ READERS = {
         file("a.toml", lambda path: templates.load(str(path))),
         (templates.TemplateError,),
     ),
-    "what a model writes": Reader(damaged_text(WRITTEN), parsed),
+    "what a model writes": Reader(damaged_text(WRITTEN), parsed, surely=("```lean4\ntheorem t : True :=\n```\n",)),
     "progress": Reader(lines_of(LEANPROGRESS), file("a.jsonl", lambda p: progress.read(str(p))), (InputError,)),
     "progress of transitions": Reader(lines_of(STEP), file("a.jsonl", lambda p: progress.read(str(p))), (InputError,)),
     "a corpus": Reader(lines_of(CORPUS), file("corpus.jsonl", read_corpus), (RetrievalError,)),
@@ -206,6 +208,7 @@ READERS = {
         damaged_row(REWARD).map(lambda row: row if isinstance(row, dict) else {}),
         lambda row, _: reading.rows_of("tactics", {name: [value] for name, value in row.items()}, 1),
         (reading.BadRow,),
+        ({**REWARD, "steps": 3},),
     ),
     "a completion": Reader(ANYTHING, lambda completion, _: reading.text_of(completion), (reading.BadRow,)),
 }
@@ -226,4 +229,6 @@ def test_damaged_data_is_read_or_refused_with_the_readers_own_error(name: str, e
         except reader.errors as refused:
             assert str(refused)
 
+    for data in reader.surely:
+        damage = example(data)(damage)
     damage()
