@@ -70,11 +70,9 @@ async def test_a_node_announces_itself_reports_and_drains_on_sigterm(bus: Bus, m
         status, metrics = await fetch(info.metrics_url)
         shown = ("test_things_total 7.0", "loop_lag_max_seconds", "bus_connected 1.0")
         assert status == 200 and all(f"proofmesh_{line}" in metrics for line in shown)
-
         beats = lambda: [m for m in heard if isinstance(m, Heartbeat) and m.values.get("searches") == 3.0]  # noqa: E731
         await eventually(lambda: bool(beats()), what="a heartbeat with the reported value")
         assert beats()[0].node_id == info.node_id
-
         asked = PauseRequest(epoch=5, seconds=0.5)
         asking = asyncio.create_task(bus.request("ctl.test", asked, PauseAcknowledged, timeout=30))
         await eventually(lambda: any(isinstance(m, LogRecord) and m.event == "at work" for m in heard), what="its log")
@@ -95,9 +93,6 @@ async def test_a_second_signal_ends_a_node_at_once_and_its_entry_expires(bus: Bu
         code, errors = await ended(process)
     assert code == 1 and "second SIGINT" in errors
     await answered(bus.nodes, lambda nodes: nodes == [], timeout=30)
-
-
-# --- ends, by their exit codes ----------------------------------------------------------------------------------------
 
 
 def ending(error: BaseException) -> Main:
@@ -153,9 +148,6 @@ def test_a_port_in_use_and_a_bad_run_name_are_said(mesh_run: RunOnBroker, capsys
     assert f"127.0.0.1:{port}" in errors and "in use" in errors and "Traceback" not in errors
 
 
-# --- health, lag and outages ------------------------------------------------------------------------------------------
-
-
 async def test_a_problem_shows_in_healthz_and_in_the_registry(bus: Bus, mesh_run: RunOnBroker) -> None:
     async def sick(ctx: NodeContext) -> None:
         ctx.health("pool", "no Lean worker starts")
@@ -201,7 +193,6 @@ async def test_a_node_outlives_and_finds_its_broker(own_broker: Server, monkeypa
         async with living(NodeSettings(run="outage", bus=own_broker.bus), serve):
             info = await registered(bus, "phase-one")
             healthz = info.metrics_url.replace("/metrics", "/healthz")
-
             await own_broker.stop(grace=0)
             assert "the broker is away" in await fetched(healthz, 503)
             await start_again(own_broker)
@@ -211,7 +202,6 @@ async def test_a_node_outlives_and_finds_its_broker(own_broker: Server, monkeypa
             asked = PauseRequest(epoch=6, seconds=0.0)
             answer = await bus.request_patiently("ctl.test", asked, PauseAcknowledged, timeout=30, deadline=30)
             assert answer.node_id == info.node_id
-
             await own_broker.stop(grace=0)
             await fetched(healthz, 503)
     events = "\n".join(line["event"] for line in logs)

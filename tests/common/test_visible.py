@@ -120,9 +120,6 @@ def test_data_is_exact_unless_on_a_tty(capsys: pytest.CaptureFixture[str], monke
     assert capsys.readouterr().out == "theorem t :\n  True\\x1b\n"
 
 
-# --- the same everywhere ----------------------------------------------------------------------------------------------
-
-
 def test_the_page_of_the_monitor_escapes_the_same_characters() -> None:
     script = (ROOT / "ui/static/lib/dom.js").read_text(encoding="utf-8")
     constants = dict(re.findall(r"^const (CONTROLS|UNSEEN) = String\.raw`(.*)`;$", script, re.MULTILINE))

@@ -77,7 +77,6 @@ async def _everything_is_shown(prometheus: Prometheus, address: str) -> None:
         await until(all_shown, 300, "data for every query")
     finally:
         assert missing == []
-
     # 3. What promtool says about each node's page.
     async with aiohttp.ClientSession() as session:
         for group in await (await session.get(address)).json():

@@ -50,12 +50,10 @@ async def test_acknowledged_work_and_state_survive_a_killed_broker(own_broker: S
     held = await bus.lease("todo-train", Attempt, limit=20, wait=10)
     for lease in held[:10]:
         await lease.ack()
-
     await own_broker.stop(grace=0)
     await eventually(lambda: not bus.connected, what="loss of the broker")
     await start_again(own_broker)
     await eventually(lambda: bus.connected, timeout=30, what="return of the broker")
-
     unconfirmed = await acknowledge(held[10:])
     await bus.publish_durable(todo("train"), attempt("a49"), message_id="a49")  # a repetition, dropped by its id
     expected = {f"a{number}" for number in range(20, 50)} | unconfirmed

@@ -29,9 +29,6 @@ def signer(tmp_path: Path) -> Signer:
     return Signer.of_file(tmp_path / "keys" / "verifier.pem")
 
 
-# --- signatures -------------------------------------------------------------------------------------------------------
-
-
 def test_a_signature_binds_subject_request_and_reply(signer: Signer) -> None:
     known = KnownKeys([signer.public])
     original = ("r.lean.verify", b"request", b"reply")
@@ -80,9 +77,6 @@ def test_keys_come_from_the_settings_and_the_environment(monkeypatch: pytest.Mon
     assert BusSettings(verifiers=("a", "b")).verifier_keys() == ("a", "b", "c")
 
 
-# --- over a broker ----------------------------------------------------------------------------------------------------
-
-
 def another(broker: BusSettings, run_name: str, *verifiers: str) -> AbstractAsyncContextManager[Bus]:
     """Another node of the run, with the keys of verifiers in its settings."""
     return connected(BusSettings(url=broker.url, verifiers=verifiers), run_name, "other")
@@ -121,7 +115,6 @@ async def test_forged_verdicts_are_counted_and_do_not_end_the_wait(
         (Busy(retry_after=0.0), {}),
         (Failure(reason="the statement is bad"), {}),
     ]
-
     before = unsigned()
     async with another(broker, run_name, signer.public) as asker, forging(broker, run_name, *replies):
         # The honest verdict comes when all forged ones have been read: two connections promise no order.
