@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import psutil
 import pytest
 from structlog.testing import capture_logs
@@ -25,6 +24,7 @@ from common.life.node import NodeContext, NodeSettings, live
 from common.life.process import spawn_child
 from tests.background import connected, started
 from tests.broker.keyed import ENVIRONMENT, NODE
+from tests.common.nodes import got
 from tests.lean_project import program
 from tests.waiting import answered, eventually
 
@@ -90,17 +90,6 @@ async def test_a_server_that_is_open_to_others_refuses_strangers(tmp_path: Path)
             await Bus.connect(BusSettings(url=server.bus.url), run="r", name="n")
 
 
-async def metrics_with(bus: Bus, text: str) -> str:
-    """The metrics of the run's only node, as soon as they contain a text."""
-
-    async def metrics() -> str:
-        urls = [info.metrics_url for info in await bus.nodes()]
-        async with aiohttp.ClientSession() as session:
-            return "".join([await (await session.get(url)).text() for url in urls])
-
-    return await answered(metrics, lambda found: text in found, timeout=20, what=text)
-
-
 async def lived(
     settings: BrokerSettings, meanwhile: Callable[[Server, NodeContext], Awaitable[None]]
 ) -> tuple[int, list[MutableMapping[str, Any]]]:
@@ -139,7 +128,8 @@ async def test_a_killed_broker_takes_its_server_along_and_the_next_one_serves_th
     # Its store and port are free again. (In tests/broker/test_watch.py, one that is a process leaves on SIGTERM.)
     async def served(_: Server, ctx: NodeContext) -> None:
         assert set((await ctx.bus.backlog()).values()) == {0}
-        metrics = await metrics_with(ctx.bus, 'proofmesh_leased{consumer="todo-train"} 0.0')
+        leased = 'proofmesh_leased{consumer="todo-train"} 0.0'
+        _, metrics = await answered(lambda: got(ctx.metrics_url), lambda page: leased in page[1], timeout=20)
         assert "proofmesh_server_slow_consumers_total 0.0" in metrics
         ctx.stopping.set()
 

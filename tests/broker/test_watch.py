@@ -29,6 +29,7 @@ from common.protocol.subjects import VERIFIERS, todo
 from common.settings import NodeSettings
 from tests.background import connected, started
 from tests.broker.keyed import ENVIRONMENT, NODE, keeping
+from tests.common.nodes import got
 from tests.message_values import attempt
 from tests.waiting import answered, until
 
@@ -115,9 +116,8 @@ async def test_a_queue_without_room_at_the_broker_is_reported(tmp_path: Path, mo
 async def health(bus: Bus) -> dict[str, object]:
     """What `/healthz` of the run's broker node says; empty while it is not registered."""
     for info in await bus.nodes():
-        url = info.metrics_url.replace("/metrics", "/healthz")
-        async with aiohttp.ClientSession() as session, session.get(url) as answer:
-            return {**json.loads(await answer.text()), "http": answer.status}
+        status, text = await got(info.metrics_url.replace("/metrics", "/healthz"))
+        return {**json.loads(text), "http": status}
     return {}
 
 

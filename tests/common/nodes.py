@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from aiohttp import ClientSession
+
 from common.bus import Bus
 from common.life.process import kill_group, spawn_child
 from common.protocol.messages import NodeInfo
@@ -27,6 +29,12 @@ async def node_process(kind: str, run: RunOnBroker, **options: Any) -> AsyncIter
         yield process
     finally:
         await kill_group(process, grace=0)
+
+
+async def got(url: str, **options: Any) -> tuple[int, str]:
+    """Status and text of a page."""
+    async with ClientSession() as http, http.get(url, **options) as response:
+        return response.status, await response.text()
 
 
 async def registered(bus: Bus, state: str) -> NodeInfo:

@@ -63,9 +63,7 @@ def test_what_is_against_the_conventions_is_seen(kind: str, name: str, help: str
 class FakeNvml:
     """A machine with two GPUs, as NVML describes it; the second is in MIG mode and does not say how busy it is."""
 
-    class NVMLError(Exception):
-        """NVML's error."""
-
+    NVMLError = type("NVMLError", (Exception,), {})
     NVML_TEMPERATURE_GPU = 0
     millijoules = 5_000_000
 

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
@@ -22,7 +21,7 @@ from common.life.node import Main, NodeContext, NodeFailure, NodeSettings, live,
 from common.protocol.messages import Heartbeat, LogRecord, Message, PauseAcknowledged, PauseRequest
 from tests.background import Background, RunOnBroker, start_again
 from tests.common.node_program import serve
-from tests.common.nodes import node_process, registered
+from tests.common.nodes import got, node_process, registered
 from tests.waiting import answered, eventually
 
 
@@ -44,14 +43,9 @@ async def living(settings: NodeSettings, main: Main, code: int = 0) -> AsyncIter
     assert await asyncio.wait_for(life, 60) == code
 
 
-async def fetch(url: str) -> tuple[int, str]:
-    async with aiohttp.ClientSession() as session, session.get(url) as response:
-        return response.status, await response.text()
-
-
 async def fetched(url: str, status: int) -> str:
     """The content of a page, as soon as it answers with this status."""
-    _, text = await answered(lambda: fetch(url), lambda answer: answer[0] == status, 30, f"status {status} of {url}")
+    _, text = await answered(lambda: got(url), lambda answer: answer[0] == status, 30, f"status {status} of {url}")
     return text
 
 
@@ -65,9 +59,9 @@ async def test_a_node_announces_itself_reports_and_drains_on_sigterm(bus: Bus, m
         info = await registered(bus, "phase-one")
         assert (info.role, info.pid, info.capacity) == ("tester", process.pid, {"searches": 8})
         assert info.node_id.startswith("tester-")
-        status, health = await fetch(info.metrics_url.replace("/metrics", "/healthz"))
+        status, health = await got(info.metrics_url.replace("/metrics", "/healthz"))
         assert status == 200 and '"status":"ok"' in health and info.node_id in health
-        status, metrics = await fetch(info.metrics_url)
+        status, metrics = await got(info.metrics_url)
         shown = ("test_things_total 7.0", "loop_lag_max_seconds", "bus_connected 1.0")
         assert status == 200 and all(f"proofmesh_{line}" in metrics for line in shown)
         beats = lambda: [m for m in heard if isinstance(m, Heartbeat) and m.values.get("searches") == 3.0]  # noqa: E731
@@ -154,7 +148,7 @@ async def test_a_problem_shows_in_healthz_and_in_the_registry(bus: Bus, mesh_run
         await ctx.stopping.wait()
 
     async with living(mesh_run.node, sick):
-        status, health = await fetch((await registered(bus, "unhealthy")).metrics_url.replace("/metrics", "/healthz"))
+        status, health = await got((await registered(bus, "unhealthy")).metrics_url.replace("/metrics", "/healthz"))
     assert status == 503 and "no Lean worker starts" in health
 
 
@@ -166,7 +160,7 @@ async def test_a_blocked_event_loop_is_noticed(mesh_run: RunOnBroker, monkeypatc
         await asyncio.sleep(0)  # until the lag is measured
         time.sleep(0.2)  # noqa: ASYNC251 - what the lag gauge is for
         await eventually(lambda: any(line["event"] == "event loop was blocked" for line in logs))
-        _, metrics = await fetch(ctx.metrics_url)
+        _, metrics = await got(ctx.metrics_url)
         assert 'proofmesh_loop_lag_seconds_bucket{le="1.0"}' in metrics
         ctx.stopping.set()
 

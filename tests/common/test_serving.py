@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from aiohttp import ClientError, ClientSession, CookieJar, TCPConnector
@@ -24,6 +23,7 @@ from common.life.serving import Access, CannotServe, Certificates, scheme, serve
 from common.output.command import Exit
 from common.settings import LifeSettings, NodeSettings, WebSettings
 from tests.authority import Authority
+from tests.common.nodes import got
 from tests.ui.monitors import mesh
 from tests.waiting import answered
 from ui.runs import Runs
@@ -39,11 +39,6 @@ async def monitor(settings: WebSettings, token: str = "") -> AsyncIterator[str]:
     page = Monitor(Runs(None, mesh()), access=Access(settings, token, more=", or as printed")).application()
     async with served(page, settings, 0) as runner:
         yield f"{scheme(settings)}://localhost:{runner.addresses[0][1]}"
-
-
-async def got(url: str, **options: Any) -> tuple[int, str]:
-    async with ClientSession() as http, http.get(url, **options) as response:
-        return response.status, await response.text()
 
 
 async def test_a_browser_shows_the_token_once_and_programs_send_it_always() -> None:

@@ -36,14 +36,11 @@ def teach(folder, monkeypatch, **settings):
     return train.sft(random, **COMMON, data=[folder / "proof.jsonl"], out=folder / "sft", rate=1e-2, **settings)
 
 
-def losses_of(training):
-    return [json.loads(line)["values"]["loss"] for line in (training.out / "metrics.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.slow
 def test_a_model_learns_a_proof_and_lean_on_a_mesh_then_pays_for_it(mesh_run, lean_proxy, tmp_path, monkeypatch):
     taught = teach(tmp_path, monkeypatch, steps=80)
-    losses = losses_of(taught)
+    lines = (taught.out / "metrics.jsonl").read_text().splitlines()
+    losses = [json.loads(line)["values"]["loss"] for line in lines]
     assert len(losses) == 80 and losses[-1] < losses[0] / 5
     (tmp_path / "task.jsonl").write_text(json.dumps({"theorem": SWAP, "state": STEPS[1][0], "steps": ["intro h"]}))
     settings = {name: value for name, value in COMMON.items() if name != "held_out"}

@@ -1,4 +1,5 @@
 import asyncio
+import functools
 import json
 import re
 import subprocess
@@ -13,6 +14,7 @@ from common.life.node import NodeContext
 from common.protocol.messages import LogRecord, Point
 from tests.background import RunOnBroker
 from tests.commands import found
+from tests.common.nodes import got
 from tests.message_values import heartbeat, node_info
 from tests.ui.monitors import MAY, TOKEN, controlling, mesh, monitoring, posted, small_run
 from tests.waiting import answered
@@ -157,9 +159,7 @@ async def test_a_submitted_statement_says_what_became_of_it(mesh_run: RunOnBroke
         status, found = await posted(f"{url}/submit", {"statement": "theorem t (p : Prop) : p → p", "seconds": 60})
         assert status == 200 and found["outcome"] == "searching"
 
-        async def submitted() -> dict[str, str]:
-            async with ClientSession() as session, session.get(f"{url}/submitted", headers=MAY) as response:
-                return dict((await response.json())[0])
-
-        found = await answered(submitted, lambda now: now["outcome"] != "searching")
-        assert found["outcome"] == "proved" and found["lean"].startswith("theorem t (p : Prop) : p → p := by"), found
+        asked = functools.partial(got, f"{url}/submitted", headers=MAY)
+        _, text = await answered(asked, lambda page: '"searching"' not in page[1])
+    (found,) = json.loads(text)
+    assert found["outcome"] == "proved" and found["lean"].startswith("theorem t (p : Prop) : p → p := by"), found

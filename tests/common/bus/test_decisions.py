@@ -1,6 +1,7 @@
 """What the bus decides without a broker: how long it waits, how often it tries, and the settings of streams."""
 
 from collections.abc import Iterator
+from unittest.mock import AsyncMock
 
 import pytest
 import stamina
@@ -44,40 +45,30 @@ def without_pauses() -> Iterator[None]:
         yield
 
 
-class Sender:
-    """An operation that fails a number of times, then succeeds."""
-
-    def __init__(self, failures: int, error: Exception | None = None) -> None:
-        self.tries = 0
-        self._failures = failures
-        self._error = error or Unanswered("no broker")
-
-    async def __call__(self) -> str:
-        self.tries += 1
-        if self.tries <= self._failures:
-            raise self._error
-        return "sent"
+def sender(error: Exception) -> AsyncMock:
+    """An operation that fails thirty times, then succeeds."""
+    return AsyncMock(side_effect=[*[error] * 30, "sent"])
 
 
 async def test_it_is_tried_until_it_succeeds_or_nobody_waits_or_another_error_comes() -> None:
-    send = Sender(30)
-    assert await persistently(send, "not sent yet", subject="x") == "sent" and send.tries == 31
-    send = Sender(30)
+    send = sender(Unanswered("no broker"))
+    assert await persistently(send, "not sent yet", subject="x") == "sent" and send.await_count == 31
+    send = sender(Unanswered("no broker"))
     with pytest.raises(Unanswered, match="no broker"):
-        await persistently(send, "not sent yet", until=lambda: send.tries == 4)
-    assert send.tries == 4
-    send = Sender(30, ValueError("nonsense"))
+        await persistently(send, "not sent yet", until=lambda: send.await_count == 4)
+    assert send.await_count == 4
+    send = sender(ValueError("nonsense"))
     with pytest.raises(ValueError, match="nonsense"):
         await persistently(send, "not sent yet")
-    assert send.tries == 1
+    assert send.await_count == 1
 
 
 async def test_it_ends_after_so_many_tries_with_the_last_error() -> None:
     stamina.set_testing(False)
-    send = Sender(30)
+    send = sender(Unanswered("no broker"))
     with pytest.raises(BusError):
         await persistently(send, "not sent yet", tries=2)
-    assert send.tries == 2
+    assert send.await_count == 2
 
 
 OURS = configurations(streams.run_spec("r"))
