@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import proofmesh
+from node.proving import fill
 from node.rewards.asking import close
 from proofmesh.engine import BackgroundLoop
 
@@ -91,7 +92,7 @@ def test_a_call_has_the_configuration_of_its_session_where_it_reads_one(tmp_path
 @pytest.mark.usefixtures("lent_lean")
 def test_the_examples_of_the_page_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(fill, "cache_directory", lambda: tmp_path)  # it recalls no proof of an earlier run
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     examples = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     names: dict[str, object] = {}
