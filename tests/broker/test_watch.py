@@ -232,7 +232,7 @@ async def test_replicas_stay_and_outlive_a_server(tmp_path: Path, unused_tcp_por
         infos = [await api(bus._replies, f"STREAM.INFO.{name}") for name in names.streams_of("r")]
         assert {info["config"]["num_replicas"] for info in infos} == {3}
         infos += [await bus._consumer_info(spec.name) for spec in streams.run_spec("r").consumers]  # they follow later
-        followers = [follower for info in infos for follower in info["cluster"].get("replicas", ())]
+        followers = [follower for info in infos for follower in info.get("cluster", {}).get("replicas", ())]
         return len(followers) == 2 * len(infos) and all(follower["current"] for follower in followers)
 
     await until(replicated, timeout=60)
