@@ -31,9 +31,7 @@ from tests.node.learner.works import claim, dispatching, judged, taken
         ({"algorithm": "hard-proofs"}, HardProofs, "mcts"),
     ],
 )
-def test_the_older_key_and_the_newer_one_name_algorithms(
-    settings: dict[str, str], kind: type[AlphaProof], method: str
-) -> None:
+def test_both_keys_name_algorithms(settings: dict[str, str], kind: type[AlphaProof], method: str) -> None:
     learner = LearnerSettings(**settings)  # type: ignore[arg-type]
     learner.check()
     algorithm = named(learner)
@@ -73,9 +71,7 @@ def test_proofs_after_failures_weigh_more_and_repeated_ones_less() -> None:
     assert weight(3, 1) == 1.0 and weight(0, 9) == 0.1
 
 
-async def test_a_learner_records_the_weights_of_its_algorithm_and_draws_by_them(
-    run: Run, bus: Bus, lean_proxy: object
-) -> None:
+async def test_a_learner_draws_by_the_weights_that_its_algorithm_gives(run: Run, bus: Bus, lean_proxy: object) -> None:
     run.algorithm = HardProofs(run.settings)
     for _ in range(3):
         run.matchmaker.recorded("t", False, "failed")

@@ -87,9 +87,7 @@ async def test_only_what_lean_accepts_is_a_proof_and_only_a_verifier_refuses_a_s
     assert (await run.store.call(Store.audit)).sound
 
 
-async def test_inner_proofs_of_failed_searches_train_after_lean_has_verified_them_as_theorems(
-    run: Run, bus: Bus, lean_proxy: object
-) -> None:
+async def test_inner_proofs_of_failed_searches_train_once_verified(run: Run, bus: Bus, lean_proxy: object) -> None:
     """Shadowed names are no obstacle; a false claim, a statement of the evaluations and a state without a statement
     bring nothing, and neither does an attempt that did not ask."""
     asking = msgspec.structs.replace(planned(9).attempt, inner=4)
@@ -112,9 +110,7 @@ async def test_inner_proofs_of_failed_searches_train_after_lean_has_verified_the
     assert len(run.replay) == 2 and not run.matchmaker.standing("t").proved
 
 
-async def test_a_search_is_kept_if_its_attempt_asked_for_it(
-    run: Run, bus: Bus, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_search_is_kept_if_its_attempt_asked(run: Run, bus: Bus, capsys: pytest.CaptureFixture[str]) -> None:
     asking = msgspec.structs.replace(planned(9).attempt, keep_search=True)
     await run.store.call(Store.dispatch, [Planned(9, asking)], 0.0)
     (other,) = await dispatch(run, 1)
@@ -131,9 +127,7 @@ async def test_a_search_is_kept_if_its_attempt_asked_for_it(
     assert asking.theorem_id in capsys.readouterr().out
 
 
-async def test_the_parts_of_an_attempt_add_up_to_the_time_from_its_dispatch_to_its_record(
-    run: Run, bus: Bus, lean_proxy: object
-) -> None:
+async def test_parts_of_an_attempt_add_up_to_the_time_until_its_record(run: Run, bus: Bus, lean_proxy: object) -> None:
     began = time.time()
     attempt = msgspec.structs.replace(planned(1).attempt, traced=True)
     before = shown("learner_attempt_seconds_count", purpose="train")
@@ -185,9 +179,7 @@ async def test_parts_duplicates_strangers_and_poison(run: Run, bus: Bus, lean_pr
     assert [each.transition for each in await run.store.call(Store.examples)] == STEPS
 
 
-async def test_a_cancelled_collector_hands_back_what_it_was_judging_and_proofs_of_training_are_checked_together(
-    run: Run, bus: Bus, lean_proxy: object
-) -> None:
+async def test_a_cancelled_collector_hands_back_what_it_was_judging(run: Run, bus: Bus, lean_proxy: object) -> None:
     run.settings.verify_gather = 1000.0
     attempts = await dispatch(run, 4)
     works = Collector(run)
@@ -208,9 +200,7 @@ async def test_a_cancelled_collector_hands_back_what_it_was_judging_and_proofs_o
     assert works.verified == 3 and run.judging["train"] == 0
 
 
-async def test_without_a_lean_proxy_a_proof_waits_and_is_neither_lost_nor_believed(
-    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_a_lean_proxy_a_proof_waits(run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collector, "HAND_BACK_DELAY", 0.1)
     run.settings.verify_timeout = run.settings.verify_patience = 0.2
     (attempt,) = await dispatch(run, 1)
@@ -221,9 +211,7 @@ async def test_without_a_lean_proxy_a_proof_waits_and_is_neither_lost_nor_believ
     assert (await run.store.call(Store.open_attempt, attempt.attempt_id)) == attempt
 
 
-async def test_a_result_that_never_can_be_recorded_is_poisoned_in_the_end(
-    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_result_that_is_never_recorded_is_poisoned(run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collector, "HAND_BACK_DELAY", 0.01)
     run.settings.verify_timeout = run.settings.verify_patience = 0.05
     run.settings.max_deliveries = 3
@@ -233,9 +221,7 @@ async def test_a_result_that_never_can_be_recorded_is_poisoned_in_the_end(
     assert outcome == "poisoned" and "delivered 4 times" in message
 
 
-async def test_a_full_disk_stops_the_node_and_the_result_comes_again(
-    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_full_disk_stops_the_node_for_a_while(run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collector, "HAND_BACK_DELAY", 0.05)
     (attempt,) = await dispatch(run, 1)
 
@@ -333,9 +319,7 @@ def test_numbers_that_no_record_could_hold_make_a_message_malformed(changes: dic
         decode(encode(msgspec.structs.replace(whole, **changes)), AttemptResult)
 
 
-async def test_a_verified_proof_of_an_evaluation_leaves_no_trace_in_what_is_learned_from(
-    run: Run, bus: Bus, lean_proxy: object
-) -> None:
+async def test_a_proof_of_an_evaluation_leaves_no_trace_in_learning(run: Run, bus: Bus, lean_proxy: object) -> None:
     evaluation = await run.store.call(Store.begin_evaluation, "step-3", 1, 16, 0.0, True)
     # Even one on a train statement, as after a change of the banks.
     evals = [planned(number, name, "eval", evaluation) for number, name in enumerate(("v", "t", "w"), start=1)]
@@ -363,9 +347,7 @@ async def test_a_verified_proof_of_an_evaluation_leaves_no_trace_in_what_is_lear
 FALSE = Theorem("f", "(n : Nat)", "n = n + 1")
 
 
-async def test_a_verified_disproof_is_recorded_learned_from_and_ends_the_theorem(
-    run: Run, bus: Bus, lean_proxy: object
-) -> None:
+async def test_a_disproof_is_recorded_learned_from_and_ends_the_theorem(run: Run, bus: Bus, lean_proxy: object) -> None:
     run.settings.matchmaker.disprove_chance = 1.0
     run.data.train[:] = [TheoremRow(FALSE, "train", "nat", 1)]
     run.matchmaker.__init__([FALSE.name], run.settings.matchmaker, 1)  # type: ignore[misc]

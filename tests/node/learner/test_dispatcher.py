@@ -1,19 +1,22 @@
-"""Attempts on their way out, over a real broker."""
+"""Attempts on their way out, over a real broker, and what is slow of a mesh."""
 
 import asyncio
 import sqlite3
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
+from pathlib import Path
 
 import pytest
 
 from broker import streams
 from broker.watch import StreamKeeper
-from common.bus import Bus, names
+from common.bus import Bus, BusSettings, names
 from common.bus.stored import api
 from common.lean import Context, Place, Theorem
+from common.life import faults
 from common.protocol import subjects
 from common.protocol.attempts import LEARNER, Attempt, Purpose
 from common.protocol.messages import NodeInfo
+from common.records.lately import Fault
 from common.records.rows import TheoremRow
 from common.records.store import Store
 from node.lean.text.script import below
@@ -22,7 +25,8 @@ from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.run import Run
 from tests.message_values import named
 from tests.node.learner.builders import FAILED, result, row
-from tests.node.learner.works import dispatching, taken
+from tests.node.learner.works import check_fault, collecting, dispatching, taken
+from tests.node.prover.nodes import inference_node, run_folder, running
 from tests.waiting import eventually, until
 
 
@@ -32,9 +36,7 @@ async def evaluate(run: Run, works: Dispatcher, label: str = "before", weights: 
     await works.evaluate(run.data.test, evaluation, weights, 4)
 
 
-async def test_attempts_follow_the_mesh_unless_they_are_paused_and_never_touch_test_statements(
-    run: Run, bus: Bus
-) -> None:
+async def test_attempts_follow_the_mesh_unless_paused_and_never_touch_test_statements(run: Run, bus: Bus) -> None:
     run.settings.matchmaker.disprove_chance = 0.0
     async with dispatching(run) as works:
         assert "no attempts to learn" in await works.pause()
@@ -61,9 +63,7 @@ async def test_a_proof_that_waits_for_its_verdict_holds_no_search_slot(run: Run,
     assert works.outstanding == {"train": 5} and works.dispatched == 1
 
 
-async def test_training_attempts_explore_and_evaluations_do_not_but_all_of_them_keep_their_searches(
-    run: Run, bus: Bus
-) -> None:
+async def test_training_attempts_explore_evaluations_do_not_and_all_keep_their_searches(run: Run, bus: Bus) -> None:
     run.settings.matchmaker.disprove_chance = 0.0
     run.settings.matchmaker.explore_chance = 1.0
     async with dispatching(run) as works:
@@ -122,9 +122,7 @@ async def test_evaluations_of_a_theorem_have_the_same_seed(run: Run, bus: Bus) -
     assert before["v"].attempt_id != after["v"].attempt_id
 
 
-async def test_what_is_outstanding_is_dispatched_again_with_the_same_ids_after_the_broker_lost_it(
-    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_outstanding_and_lost_is_sent_again(run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     async with dispatching(run) as works:
         await evaluate(run, works)
         first = await taken(bus, "eval", 2)
@@ -141,9 +139,7 @@ async def test_what_is_outstanding_is_dispatched_again_with_the_same_ids_after_t
     assert (await run.store.call(Store.audit)).sound
 
 
-async def test_an_attempt_that_a_prover_holds_for_ever_is_dispatched_again(
-    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_a_prover_holds_for_ever_is_sent_again(run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     async with dispatching(run) as works:
         await evaluate(run, works)
         (held,) = await bus.lease("todo-eval", Attempt, limit=1, wait=30)
@@ -158,9 +154,7 @@ async def test_an_attempt_that_a_prover_holds_for_ever_is_dispatched_again(
     await held.ack()
 
 
-async def test_attempts_that_vanish_with_their_stream_are_dispatched_again_while_others_are_played(
-    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_attempts_that_vanish_are_sent_again(run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     """Results of the others keep coming, so the mesh is never quiet."""
     monkeypatch.setattr(dispatcher, "LOST_AFTER", 0.2)
     keeper = StreamKeeper(run.ctx)
@@ -182,9 +176,7 @@ async def test_attempts_that_vanish_with_their_stream_are_dispatched_again_while
         assert works.outstanding["eval"] == 2
 
 
-async def test_attempts_that_the_broker_holds_are_not_dispatched_twice(
-    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_the_broker_holds_is_not_sent_twice(run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatcher, "LOST_AFTER", 0.0)
 
     def not_once() -> int:
@@ -211,3 +203,56 @@ async def test_attempts_that_the_broker_holds_are_not_dispatched_twice(
 
 async def _waiting(bus: Bus, consumer: str, count: int) -> bool:
     return (await bus.backlog())[consumer] == count
+
+
+# --- four real faults on a mesh with real Lean, network, prover and records: top and report name each -----------------
+SLOW = {Fault.LEAN: "lean-proxy:run=1.0", Fault.INFERENCE: "inference:request=1.0"}
+
+PAUSE = 4.0
+"""Seconds for which the learner takes no results."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault",
+    [Fault.STARVED, *SLOW, Fault.PAUSED, Fault.NONE],
+)
+async def test_top_and_report_name_what_is_slow(
+    run: Run,
+    bus: Bus,
+    broker: BusSettings,
+    lean_proxy: object,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Fault,
+) -> None:
+    run.settings.matchmaker.budget = run.settings.matchmaker.budget_limit = 4
+    starved = fault is Fault.STARVED
+    async with AsyncExitStack() as stack:
+        # 1. A mesh. At most four attempts are outstanding: with eight slots most of these are free.
+        if not starved:
+            await stack.enter_async_context(inference_node(bus, broker, f"own:{run_folder(tmp_path)}"))
+        monkeypatch.setenv(faults.SLOW, SLOW.get(fault, ""))
+        await stack.enter_async_context(
+            running(bus, policy="tactics" if starved else "inference", searches=8 if starved else 2)
+        )
+        works = await stack.enter_async_context(dispatching(run))
+        works.learning = True
+        if fault is Fault.PAUSED:
+            await until(lambda: _unread(bus), what="results that wait")
+            await asyncio.sleep(PAUSE)
+            works.learning = False  # so that no later results dilute it
+        # 2. The records of some attempts.
+        await stack.enter_async_context(collecting(run))
+        wanted = 16 if starved else 2 if fault is Fault.PAUSED else 4
+        await until(lambda: _recorded(run, wanted), what="records")
+        # 3. Both name it.
+        await check_fault(run, bus, fault)
+
+
+async def _unread(bus: Bus) -> bool:
+    return (await bus.backlog())["results-learner"] >= 2
+
+
+async def _recorded(run: Run, count: int) -> bool:
+    return (await run.store.call(Store.lately)).attempts >= count

@@ -21,15 +21,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, settings, strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis import HealthCheck, settings, stateful, strategies as st
 
 from broker import streams
 from common.bus import Bus, BusSettings, Lease
@@ -365,51 +357,51 @@ def test_a_kill_at_each_point_loses_nothing_and_counts_nothing_twice(opened: Cal
     mesh.close()
 
 
-class Kills(RuleBasedStateMachine):
+class Kills(stateful.RuleBasedStateMachine):
     """Attempts are played, results come twice and late, and processes die, in any order."""
 
     opened: Callable[[], Mesh]
 
-    @initialize()
+    @stateful.initialize()
     def begin(self) -> None:
         self.mesh = type(self).opened()
         self.evaluations = 0
 
-    @rule(count=st.integers(1, 3), what=st.sampled_from(sorted(FOUND)))
+    @stateful.rule(count=st.integers(1, 3), what=st.sampled_from(sorted(FOUND)))
     def play(self, count: int, what: str) -> None:
         self.mesh.do(self.mesh.play(count, what))
 
-    @precondition(lambda self: self.mesh.played)
-    @rule(which=st.integers(0, 9), what=st.sampled_from(sorted(FOUND)))
+    @stateful.precondition(lambda self: self.mesh.played)
+    @stateful.rule(which=st.integers(0, 9), what=st.sampled_from(sorted(FOUND)))
     def play_again(self, which: int, what: str) -> None:
         # How many were played depends on the time of leases, so the number is not drawn below it.
         played = sorted(self.mesh.played)
         self.mesh.do(self.mesh.send_again(played[which % len(played)], what))
 
-    @rule()
+    @stateful.rule()
     def hear_others(self) -> None:
         self.mesh.do(self.mesh.send_others())
 
-    @precondition(lambda self: self.evaluations < 2)
-    @rule()
+    @stateful.precondition(lambda self: self.evaluations < 2)
+    @stateful.rule()
     def evaluate(self) -> None:
         self.evaluations += 1
         self.mesh.do(self.mesh.evaluate(f"step-{self.evaluations}"))
 
-    @rule(point=st.sampled_from(POINTS), what=st.sampled_from(sorted(FOUND)))
+    @stateful.rule(point=st.sampled_from(POINTS), what=st.sampled_from(sorted(FOUND)))
     def kill_at(self, point: str, what: str) -> None:
         self.mesh.do(self.mesh.kill_at(point, what))
 
-    @rule(role=st.sampled_from(["learner", "prover"]))
+    @stateful.rule(role=st.sampled_from(["learner", "prover"]))
     def kill(self, role: str) -> None:
         self.mesh.do(self.mesh.restart(role))
 
-    @rule()
+    @stateful.rule()
     def settle(self) -> None:
         self.mesh.do(self.mesh.settle())
         self.mesh.check_settled()
 
-    @invariant()
+    @stateful.invariant()
     def holds(self) -> None:
         self.mesh.check()
 
@@ -421,11 +413,9 @@ class Kills(RuleBasedStateMachine):
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(("examples", "steps"), [(3, 8), pytest.param(25, 15, marks=pytest.mark.slow)])
-def test_kills_at_any_moment_lose_nothing_and_count_nothing_twice(
-    opened: Callable[[], Mesh], examples: int, steps: int
-) -> None:
+def test_kills_at_any_moment_lose_and_repeat_nothing(opened: Callable[[], Mesh], examples: int, steps: int) -> None:
     machine = type("Kills", (Kills,), {"opened": staticmethod(opened)})
-    run_state_machine_as_test(
+    stateful.run_state_machine_as_test(
         machine,
         settings=settings(
             max_examples=examples,

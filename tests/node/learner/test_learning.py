@@ -82,9 +82,7 @@ async def test_it_waits_until_enough_is_fresh_then_trains_holds_the_compute_and_
     assert trainer.step_number == 3
 
 
-async def test_batches_derive_from_seed_and_step_and_take_their_share_of_supervised_transitions(
-    run: Run, learning: Learning, trainer: StandInTrainer
-) -> None:
+async def test_batches_derive_from_seed_and_step_and_mix(run: Run, learning: Learning, trainer: StandInTrainer) -> None:
     run.data.supervised.extend(("supervised", position) for position in range(5))
     run.settings.replay.supervised_share = 0.5
     await record(run, 1, 4)
@@ -169,9 +167,7 @@ async def test_weights_that_are_worse_on_held_out_transitions_are_held_back_unti
     assert published == [3, 3, 3, 12]
 
 
-async def test_a_run_ends_with_the_weights_that_act_if_the_last_ones_were_held_back(
-    run: Run, learning: Learning, trainer: StandInTrainer
-) -> None:
+async def test_a_run_ends_with_weights_that_act(run: Run, learning: Learning, trainer: StandInTrainer) -> None:
     known_theorems(run)
     publisher = Publisher(run, trainer)
     await publisher.publish()
@@ -183,9 +179,7 @@ async def test_a_run_ends_with_the_weights_that_act_if_the_last_ones_were_held_b
     assert trainer.restored == [publisher.latest_file] and trainer.replaced == [3]
 
 
-async def test_a_learner_that_starts_again_measures_against_what_an_earlier_one_has_published(
-    run: Run, learning: Learning, trainer: StandInTrainer
-) -> None:
+async def test_a_restart_measures_against_the_published(run: Run, learning: Learning, trainer: StandInTrainer) -> None:
     known_theorems(run)
     publisher = Publisher(run, trainer)
     run.settings.schedule.pause_budget = 1.0

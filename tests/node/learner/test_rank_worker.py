@@ -61,9 +61,7 @@ def test_passes_hold_every_document_once_within_the_budget(prefix_lm: bool) -> N
 
 
 @pytest.mark.parametrize("proofs", [True, False])
-def test_what_a_network_has_learned_of_proofs_is_not_lost_in_reinforcement_learning(
-    tmp_path: Path, proofs: bool
-) -> None:
+def test_what_a_network_has_learned_of_proofs_survives_reinforcement_learning(tmp_path: Path, proofs: bool) -> None:
     marks = role_tokenizer()
     config = {PROOFS_KEY: True} if proofs else {}
     model = tiny_model(vocab_size=marks.vocab_size)
@@ -148,7 +146,7 @@ def test_restored_weights_act_and_are_what_training_goes_on_with(tmp_path: Path)
         assert -sum(before) == pytest.approx(metrics["policy_loss"] * metrics["tokens"], rel=1e-4)
 
 
-def test_a_rank_computes_with_as_many_threads_as_it_is_told_or_with_its_share_of_the_cores(
+def test_a_rank_computes_with_its_threads_or_with_its_share_of_the_cores(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = torch.get_num_threads()

@@ -1,5 +1,6 @@
-"""What is trained on: the replay buffer, the batches, and how fresh and how often used their transitions are."""
+"""What is trained on: the replay buffer, the batches, how fresh and how often used they are, and proofmesh replay."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from common.output.command import Exit
 from common.protocol.attempts import Transition
 from common.records import transitions
 from common.records.readers import UnreadableRecords
@@ -14,8 +16,14 @@ from common.records.rows import Example
 from common.records.store import Store
 from common.records.transitions import TransitionReader
 from node.learner.learning.loop import Usage
+from node.learner.replay.command import main
 from node.learner.replay.replay import USES, Replay, ReplaySettings, epochs, sample
+from node.learner.run import RunDirectory
+from node.model import checkpoint
+from node.training.documents import Room, transition_document
+from tests.commands import Run
 from tests.node.learner.builders import planned, proved, result, row, rows, shown
+from tests.node.model.tiny import tiny_model, tiny_tokenizer
 
 SMALL = ReplaySettings(window=10, segment=4)
 
@@ -60,9 +68,7 @@ def test_states_off_proofs_keep_the_best_that_is_known_and_leave_when_a_proof_pa
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 15), max_size=60), st.lists(st.integers(0, 60), max_size=4))
-def test_a_buffer_that_was_filled_in_parts_and_one_that_a_start_makes_are_equal(
-    numbers: list[int], parts: list[int]
-) -> None:
+def test_a_buffer_filled_in_parts_and_one_that_a_start_makes_are_equal(numbers: list[int], parts: list[int]) -> None:
     everything = [
         each._replace(transition=msgspec.structs.replace(each.transition, remaining_steps=1 + place % 3))
         for place, each in enumerate(rows(*numbers))
@@ -77,7 +83,7 @@ def test_a_buffer_that_was_filled_in_parts_and_one_that_a_start_makes_are_equal(
     assert steady.last_id == fresh.last_id == len(numbers)
 
 
-def test_what_an_algorithm_leaves_out_is_recorded_and_not_trained_on_and_weights_count_in_batches(
+def test_what_an_algorithm_leaves_out_is_not_trained_on_and_weights_count_in_batches(
     tmp_path: Path,
 ) -> None:
     replay = Replay(tmp_path, ReplaySettings(held_out=0))
@@ -165,7 +171,7 @@ def told(replay: Replay) -> Usage:
     return usage
 
 
-def test_age_and_uses_are_counted_over_batches_and_within_one_and_a_step_that_is_repeated_counts_once(
+def test_age_and_uses_are_counted_over_batches_and_within_one_and_a_repeated_step_once(
     replay: Replay,
 ) -> None:
     usage, refs = told(replay), replay.refs()
@@ -209,3 +215,79 @@ def test_counts_are_kept_for_the_next_process(replay: Replay) -> None:
     fresh = told(replay)
     fresh.seen([refs[0]], 152)
     assert fresh.values()["replay_uses_max"] == 1
+
+
+# --- proofmesh replay: rebuilt, but not while a learner owns the directory; shown as the network reads it -------------
+WINDOW = 5
+
+OLD = ["segment-000001.data", "segment-000001.index", "uses.npz"]
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> RunDirectory:
+    """A run with seven transitions in its records, and files of an earlier version in its buffer's folder."""
+    directory = RunDirectory(tmp_path, "run")
+    directory.open()
+    directory.config.write_text(f"[learner.replay]\nwindow = {WINDOW}\n", encoding="utf-8")
+    store = Store(directory.database)
+    store.add_theorems([row("t")])
+    for number, first in ((1, 0), (2, 4)):
+        store.dispatch([planned(number)], now=1.0)
+        store.record(result(planned(number).attempt), proved(4 if first == 0 else 3, first), now=2.0)
+    store.close()
+    directory.close()
+    for name in OLD:
+        (directory.replay / name).write_bytes(b"old")
+    return directory
+
+
+def test_a_buffer_is_made_anew_from_the_records(directory: RunDirectory, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rebuild", str(directory.path)]) == Exit.DONE
+    assert "5 transitions, from 7 recorded ones" in capsys.readouterr().out
+    assert list(directory.replay.iterdir()) == []
+    store, replay = Store(directory.database), Replay(directory.database, ReplaySettings(window=WINDOW))
+    replay.fill(store.examples)
+    store.close()
+    assert (len(replay), replay.last_id) == (WINDOW, 7)
+
+
+def test_a_directory_of_a_learner_is_left_alone(directory: RunDirectory, capsys: pytest.CaptureFixture[str]) -> None:
+    directory.open()
+    try:
+        assert main(["rebuild", str(directory.path)]) == Exit.FAILED
+    finally:
+        directory.close()
+    assert "is in use by process" in capsys.readouterr().err
+    assert sorted(path.name for path in directory.replay.iterdir()) == OLD
+
+
+@pytest.mark.parametrize("argv", [[], ["rebuild"], ["burn", "here"], ["rebuild", "nowhere"], ["rebuild", "Not A Name"]])
+def test_what_is_no_run_directory_is_refused_and_not_made(argv: list[str], tmp_path: Path) -> None:
+    assert main([*argv[:1], *(str(tmp_path / name) for name in argv[1:])]) == Exit.UNUSABLE
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_are_shown_with_the_exact_tokens_that_the_trainer_reads(directory: RunDirectory, called: Run) -> None:
+    without = called(main, "show", directory.path)
+    assert without.code == Exit.UNUSABLE and "no checkpoint yet" in without.err
+    checkpoint.save(directory.checkpoints / "step-000003", tiny_model(3), tiny_tokenizer(), step=3)
+    before = {path: path.stat().st_mtime_ns for path in directory.path.rglob("*")}
+    shown = [json.loads(line) for line in called(main, "show", directory.path, "--rows", 99, "--json").out.splitlines()]
+    assert {path: path.stat().st_mtime_ns for path in directory.path.rglob("*")} == before
+    # 1. What the ranks read: the same documents, by the same references.
+    store, replay = Store(directory.database), Replay(directory.database, ReplaySettings(window=WINDOW))
+    replay.fill(store.examples)
+    store.close()
+    assert sorted(each["number"] for each in shown) == sorted(n for _, n in [*replay.refs(), *replay.held_out()])
+    reader, tokenizer, config = TransitionReader(directory.database), tiny_tokenizer(), tiny_model(3).config
+    for each in shown:
+        read = transition_document(tokenizer, reader.read(each["number"]), Room(config.context, config.longest_tactic))
+        assert read is not None and (*each["input_tokens"], *each["target_tokens"]) == read.tokens
+        assert each["input"].startswith("<|bos|><|state|>") and each["target"].endswith("<|eos|>")
+        assert (each["theorem"], each["purpose"], each["times_trained"]) == ("t", "train", 0)
+    reader.close()
+    # 2. Filter and sample.
+    one = shown[0]
+    texts = called(main, "show", directory.path, "--filter", one["attempt"], "--sample", 1).out
+    assert texts.count("input, ") == 1 and f"attempt {one['attempt']}" in texts
+    assert "0 of 0 rows" in called(main, "show", directory.path, "--filter", "\x1b[31m").out

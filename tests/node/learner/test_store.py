@@ -12,15 +12,7 @@ from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from common.lean import Context, Place, TacticRule, Theorem
-from common.protocol.attempts import (
-    AttemptOutcome,
-    AttemptResult,
-    AttemptStatistics,
-    PartialResults,
-    ResultPart,
-    Transition,
-    divide,
-)
+from common.protocol import attempts
 from common.protocol.messages import MessageError, encode
 from common.records.database import RunDirectoryError, migrate
 from common.records.rows import Example, Planned, Recent, Standing, TheoremRow, Verdict, VerifiedProof, learn
@@ -54,9 +46,9 @@ def test_parts_are_reassembled_in_any_order_and_when_they_come_twice(store: Stor
     assert sqlite3.connect(store.path).execute("SELECT COUNT(*) FROM parts").fetchone() == (0,)
 
 
-def parts_of(whole: AttemptResult) -> list[ResultPart]:
+def parts_of(whole: attempts.AttemptResult) -> list[attempts.ResultPart]:
     """The result in parts of about two kilobytes."""
-    return [part for part in divide(whole, 2_910) if isinstance(part, ResultPart)]
+    return [part for part in attempts.divide(whole, 2_910) if isinstance(part, attempts.ResultPart)]
 
 
 def test_parts_of_endless_results_fill_no_disk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +58,7 @@ def test_parts_of_endless_results_fill_no_disk(store: Store, monkeypatch: pytest
     monkeypatch.setattr("common.records.store.MAX_PARTS", 2)
     monkeypatch.setattr("common.protocol.attempts.MAX_PARTS", 2)
     others = [msgspec.structs.replace(first, digest=f"{number:032x}") for number in range(5)]
-    for keep in (store.keep_part, PartialResults().add):
+    for keep in (store.keep_part, attempts.PartialResults().add):
         assert [keep(part) for part in others[:4]] == [None] * 4
         with pytest.raises(MessageError, match="parts of many results"):
             keep(others[4])
@@ -140,11 +132,11 @@ def test_a_database_of_an_earlier_version_keeps_its_rows_and_takes_new_ones(tmp_
     assert store.audit().sound and store.ids() == ({"run-1", "run-2"}, {"run-2"}, {"run-1"})
     old = store.costs()["train"]
     assert (old["attempts"], old["simulations"], old["seconds"], old["nodes"], old["seconds_lean"]) == (1, 3, 0.5, 0, 0)
-    new = Transition("⊢ q", "rfl", 1)
-    verdict = Verdict(AttemptOutcome.PROVED, proof=VerifiedProof("  rfl", (new,)))
+    new = attempts.Transition("⊢ q", "rfl", 1)
+    verdict = Verdict(attempts.AttemptOutcome.PROVED, proof=VerifiedProof("  rfl", (new,)))
     assert store.record(result(planned(2).attempt), verdict, now=10.0)
     assert store.costs()["train"]["attempts"] == 2
-    assert store.examples() == [Example(1, Transition("⊢ p", "rfl", 2)), Example(2, new)]
+    assert store.examples() == [Example(1, attempts.Transition("⊢ p", "rfl", 2)), Example(2, new)]
 
 
 class Records(RuleBasedStateMachine):
@@ -179,7 +171,7 @@ class Records(RuleBasedStateMachine):
         attempt_id = data.draw(st.sampled_from(sorted(self.open)))
         attempt = self.open.pop(attempt_id)
         claimed = "proved" if outcome in ("proved", "rejected") else outcome
-        verdict = PROVED if outcome == "proved" else Verdict(AttemptOutcome(outcome))
+        verdict = PROVED if outcome == "proved" else Verdict(attempts.AttemptOutcome(outcome))
         assert self.store.record(result(attempt, claimed), verdict, now=0.0)  # type: ignore[arg-type]
         self.done[attempt_id] = outcome
 
@@ -283,9 +275,9 @@ OUTCOMES = ["proved"] * 4 + ["failed"] * 4 + ["rejected", "error", "undecided", 
 
 def verdict(outcome: str, steps: int) -> Verdict:
     if outcome != "proved":
-        return Verdict(AttemptOutcome(outcome))
-    told = tuple(Transition(f"⊢ {left}", "rfl", left) for left in range(steps, 0, -1))
-    return Verdict(AttemptOutcome.PROVED, proof=VerifiedProof("  rfl", told, (), "4.35"))
+        return Verdict(attempts.AttemptOutcome(outcome))
+    told = tuple(attempts.Transition(f"⊢ {left}", "rfl", left) for left in range(steps, 0, -1))
+    return Verdict(attempts.AttemptOutcome.PROVED, proof=VerifiedProof("  rfl", told, (), "4.35"))
 
 
 def play(store: Store, seed: int) -> dict[str, Standing]:
@@ -302,7 +294,7 @@ def play(store: Store, seed: int) -> dict[str, Standing]:
     known: dict[str, Standing] = {}
     for weights, plan in enumerate(plans[:80]):
         outcome, attempt = generator.choice(OUTCOMES), plan.attempt
-        spent = AttemptStatistics(weights_last=weights, expansions=generator.randrange(9), lean_attempts=7)
+        spent = attempts.AttemptStatistics(weights_last=weights, expansions=generator.randrange(9), lean_attempts=7)
         came = msgspec.structs.replace(result(attempt, "failed"), statistics=spent)
         assert store.record(came, verdict(outcome, generator.randrange(4)), now=2.0)
         if attempt.purpose != "eval":
@@ -349,7 +341,7 @@ def test_costs_and_the_shortest_proof_are_kept(tmp_path: Path) -> None:
     store.dispatch(plans, now=1.0)
     told = [("failed", 0), ("proved", 5), ("proved", 3), ("undecided", 0)]
     for weights, (plan, (outcome, steps)) in enumerate(zip(plans, told, strict=False), start=1):
-        spent = AttemptStatistics(weights_last=weights, expansions=10, lean_attempts=30)
+        spent = attempts.AttemptStatistics(weights_last=weights, expansions=10, lean_attempts=30)
         came = msgspec.structs.replace(result(plan.attempt, "failed"), statistics=spent)
         store.record(came, verdict(outcome, steps), now=2.0)
     #       attempts, failures, tries, proofs, disproved, refused, in a row, shortest, budget, weights, costs

@@ -109,9 +109,7 @@ async def test_files_hold_the_average_and_a_group_that_starts_again_goes_on_with
     assert any(not torch.equal(each, latest[name]) for name, each in acting.model.named_parameters())
 
 
-async def test_two_ranks_train_as_one_does_and_write_weights(
-    tmp_path: Path, fresh: Path, refs: list[Ref], alone: list[float]
-) -> None:
+async def test_two_ranks_train_as_one_does(tmp_path: Path, fresh: Path, refs: list[Ref], alone: list[float]) -> None:
     group = TrainerGroup(settings(2), tmp_path)
     await group.start(fresh)
     found = await losses(group, refs, range(6))
@@ -178,9 +176,7 @@ async def test_a_checkpoint_cut_short_by_a_kill_is_absent_and_a_rank_that_hangs_
     assert not group.running
 
 
-async def test_ranks_wait_for_commands_longer_than_for_each_other(
-    tmp_path: Path, fresh: Path, refs: list[Ref], alone: list[float]
-) -> None:
+async def test_ranks_wait_longer_for_commands(tmp_path: Path, fresh: Path, refs: list[Ref], alone: list[float]) -> None:
     group = TrainerGroup(settings(2, timeout=8.0), tmp_path)
     await group.start(fresh)
     found = await losses(group, refs, range(2))
@@ -221,9 +217,7 @@ async def test_ranks_of_several_machines_join_through_torchrun_and_join_again(
         assert await kill_group(other, grace=20.0) == 0
 
 
-async def test_checkpoint_that_does_not_fit_ends_the_trainer_without_starting_it_again(
-    tmp_path: Path, fresh: Path, refs: list[Ref]
-) -> None:
+async def test_a_checkpoint_that_does_not_fit_ends_the_trainer(tmp_path: Path, fresh: Path, refs: list[Ref]) -> None:
     root = tmp_path / "checkpoints"
     shutil.copytree(fresh, root / "step-000000")
     trainer = ResilientTrainer(TrainerSettings(threads=1), root, tmp_path / "logs", 3, structlog.get_logger())

@@ -82,9 +82,7 @@ async def proves(bus: Bus) -> None:
 
 
 @pytest.mark.compute
-async def test_bad_messages_on_every_subject_stop_no_node(
-    bus: Bus, broker: BusSettings, lean_proxy: NodeContext, tmp_path: Path
-) -> None:
+async def test_bad_messages_end_no_node(bus: Bus, broker: BusSettings, lean_proxy: NodeContext, tmp_path: Path) -> None:
     tiny = tiny_weights()
     weights.write(tmp_path / "tiny.safetensors", tiny.model, tiny.tokenizer, {"version": "1"})
     async with (
@@ -172,9 +170,7 @@ def refused(called: Called) -> Callable[..., str]:
 Refused = Callable[..., str]
 
 
-def test_a_run_directory_that_cannot_be_used_ends_the_learner(
-    refused: Refused, broker: BusSettings, tmp_path: Path
-) -> None:
+def test_an_unusable_run_directory_ends_the_learner(refused: Refused, broker: BusSettings, tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file is in the way")
     err = refused("learner", "--bus.url", broker.url, "--directory", "runs")
     assert all(word in err for word in ("runs", "cannot be written", "--directory"))

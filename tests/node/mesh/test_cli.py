@@ -1,9 +1,11 @@
-"""The command line: instant help, resolved configuration, and errors that say what to do."""
+"""The command line: instant help, resolved configuration, errors that say what to do, hints behind Lean's messages."""
 
+import dataclasses
 import os
 import subprocess
 import sys
 import tomllib
+import typing
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +13,10 @@ import pytest
 
 from common.output.command import Exit
 from node.command import cli, up
-from node.mesh.roles import ROLES
+from node.command.cli import main
+from node.command.hints import unnoticed, with_hint
+from node.mesh.plan import UpSettings
+from node.mesh.roles import ROLES, resolve
 from tests.commands import Called, Run
 
 HEAVY = ("torch", "nats", "aiohttp", "tokenizers", "datasets", "openai", "transformers", "peft", "huggingface_hub")
@@ -74,9 +79,7 @@ def test_dry_run_prints_toml_that_config_reads_back(role: str, proofmesh: Run, t
         ("[broker\n", ["is not TOML"]),
     ],
 )
-def test_a_wrong_file_is_one_clear_message_and_exit_code_2(
-    content: str, words: list[str], proofmesh: Run, tmp_path: Path
-) -> None:
+def test_a_wrong_file_is_a_line_and_exit_code_2(content: str, words: list[str], proofmesh: Run, tmp_path: Path) -> None:
     (tmp_path / "mesh.toml").write_text(content)
     code, _, err = proofmesh("broker", "--config", "mesh.toml", "--dry-run")
     assert code == Exit.UNUSABLE and err.count("\n") == 1
@@ -92,9 +95,7 @@ def test_a_wrong_file_is_one_clear_message_and_exit_code_2(
         (["broker", "--port", "many"], "--port"),
     ],
 )
-def test_a_wrong_command_line_is_a_clear_message_and_exit_code_2(
-    arguments: list[str], words: str, proofmesh: Run
-) -> None:
+def test_a_wrong_command_line_is_a_message_and_exit_code_2(arguments: list[str], words: str, proofmesh: Run) -> None:
     code, _, err = proofmesh(*arguments)
     assert code == Exit.UNUSABLE and words in err
 
@@ -129,3 +130,93 @@ def test_up_without_a_file_starts_nothing(capsys: pytest.CaptureFixture[str], mo
         said = capsys.readouterr().err
         assert "no file given" in said and "proofmesh up scripts/recipes/laptop.toml" in said and "--policy" in said
     assert cli.main(["up", "--dry-run"]) == 0
+
+
+# --- values of the right type outside their range ---------------------------------------------------------------------
+SENSELESS = [
+    ("prover", "prover", "searches", "-3"),
+    ("prover", "prover", "sampling.top_p", "1.5"),
+    ("prover", "prover", "search.discount", "1.5"),
+    ("prover", "prover", "tactic_seconds", "nan"),
+    ("prover", "prover", "lean_patience", "inf"),
+    ("broker", "broker", "port", "65536"),
+    ("learner", "learner", "plan.minutes", "-6.0"),
+    ("learner", "learner", "matchmaker.curriculum.target", "1.0"),
+    ("learner", "learner", "trainer.rate", "nan"),
+    ("up", "up", "restarts", "-1"),
+    ("prover", "node", "metrics_port", "-1"),
+]
+
+
+def number_of(value: str) -> str:
+    """The value as it is shown."""
+    return repr(float(value)) if "." in value or value.isalpha() else value
+
+
+@pytest.mark.parametrize(("command", "section", "key", "value"), SENSELESS)
+def test_senseless_value_is_refused_in_a_file(
+    command: str, section: str, key: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mesh.toml"
+    file.write_text(f"[{section}]\n{key} = {value}\n")
+    assert main([command, "--config", str(file), "--dry-run"]) == Exit.UNUSABLE
+    assert f"mesh.toml: [{section}] {key} = {number_of(value)}: must be " in capsys.readouterr().err
+
+
+def test_a_shape_that_no_network_can_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learner", "--model.heads", "3", "--dry-run"]) == Exit.UNUSABLE
+    assert "--model: width is 128; it must be a multiple of heads, 3" in capsys.readouterr().err
+
+
+def test_every_number_of_the_configuration_has_limits() -> None:
+    found = [UpSettings, *(resolve(role.settings) for role in ROLES.values())]
+    free: list[str] = []
+    while found:
+        cls = found.pop()
+        for name, kind in typing.get_type_hints(cls, include_extras=True).items():  # type: ignore[arg-type]
+            if dataclasses.is_dataclass(kind) and not hasattr(kind, "check"):
+                found.append(kind)
+            elif {int, float} & {kind, *typing.get_args(kind)} and not hasattr(kind, "__metadata__"):
+                free.append(f"{cls.__name__}.{name}")  # type: ignore[attr-defined]
+    counted_by_plan = {
+        f"UpSettings.{role}" for role in ("broker", "learner", "inference", "prover", "lean_proxy", "ui")
+    }
+    assert set(free) == counted_by_plan, "give each of them a type of common.limits"
+
+
+# --- hints behind Lean's messages: what belongs to Mathlib, and what is Lean 3 ----------------------------------------
+@pytest.mark.parametrize(
+    ("message", "text", "says"),
+    [
+        ("unexpected identifier; expected command", "lemma b : 1 = 1 := rfl", "write `theorem`"),
+        ("unexpected identifier; expected 'def' or 'theorem'", "@[simp] private lemma b : P := h", "write `theorem`"),
+        (
+            "unknown tactic",
+            "theorem a (x y : Nat) : x + y = y + x := by\n  ring",
+            "`ring` needs Mathlib: --lean.project",
+        ),
+        ("<input>:2:3: unknown tactic", "theorem a : P := by norm_num", "`norm_num` needs Mathlib"),
+        ("Unknown identifier `ℕ`\n\nNote: more", "theorem a (x : ℕ) : x = x", "Lean's own name is `Nat`"),
+        ("Unknown identifier `ℝ`", "theorem a (x : ℝ) : x = x", "`ℝ` needs Mathlib: --lean.project"),
+        ("Unknown identifier `begin`", "theorem a : P :=\nbegin\n  split\nend", "Lean 3"),
+        ("failed to synthesize instance", "theorem a (n : nat) : n + 0 = n :=\nbegin\n  simp,\nend", "Lean 3"),
+        ("unknown module prefix 'data'", "import data.nat.basic", "Lean 3"),
+    ],
+)
+def test_a_message_about_what_lean_lacks_says_what_to_do(message: str, text: str, says: str) -> None:
+    first = with_hint(message, text).split("\n")[0]
+    assert first.startswith(message.split("\n")[0] + "; ") and says in first
+    assert with_hint(message, text).endswith(message.partition("\n")[2])
+
+
+def test_a_letter_for_numbers_that_nothing_declares_is_noticed() -> None:
+    said = unnoticed("-- ℚ\n\ntheorem a (x : ℝ) : x = x := rfl\n")
+    assert said.startswith("line 3: nothing here declares `ℝ`") and "--lean.project" in said
+    for text in (
+        "import Mathlib\ntheorem a (x : ℝ) : x = x := rfl",
+        'notation "ℕ" => Nat\ntheorem a (x : ℕ) : x = x := rfl',
+        "def ℕ := Nat\ntheorem a (x : ℕ) : x = x := rfl",
+        "theorem a {ℕ : Type} (x : ℕ) : x = x := rfl",
+        "theorem «ℕ» : 1 = 1 := rfl",
+    ):
+        assert unnoticed(text) == ""

@@ -91,9 +91,7 @@ def test_a_file_is_filled_as_far_as_it_goes_and_the_diff_says_how(fill, tmp_path
     assert patched.returncode == 0 and file.read_bytes() == filled
 
 
-def test_a_folder_is_filled_file_by_file_files_may_import_each_other_and_one_that_changes_is_not_written(
-    fill, tmp_path, monkeypatch
-):
+def test_files_of_a_folder_may_import_each_other_and_one_that_changes_is_not_written(fill, tmp_path, monkeypatch):
     changed = tmp_path / "Changed.lean"
     write = fill_run.write_file
 

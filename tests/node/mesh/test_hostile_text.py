@@ -70,9 +70,7 @@ def test_verify_prints_one_line_for_each_verdict(printed: Printed, form: str) ->
         assert sorted(own) == ["accepted", "note", "note", "proofmesh", "rejected"]
 
 
-def test_the_diff_of_fill_is_exact_in_a_pipe_and_shown_on_a_terminal(
-    capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_diffs_are_exact_in_pipes(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     diff = "--- a\n+++ b\n-a\x1b[2J\r\n+[bold]b[/bold]\u202e\n"
     FillReport()._print_diff(diff)
     assert capfdbinary.readouterr().out == diff.encode()

@@ -107,9 +107,7 @@ def test_a_mesh_proves_by_tactics_and_by_whole_proofs_of_the_model_that_is_named
     assert served.tactics.sent and served.proofs.sent
 
 
-def test_what_the_mesh_does_not_serve_is_one_line_that_says_what_it_serves(
-    served: Served, prove: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_mesh_does_not_serve_is_one_line(served: Served, prove: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("node.play.mesh.ABSENT_SECONDS", 0.1)
     wrong = {
         "openai:elsewhere@stp": f"no inference node of run '{served.run.name}' serves `openai:elsewhere`; they serve "

@@ -1,14 +1,16 @@
-"""The plan of a mesh: its children, from a configuration file."""
+"""The plan of a mesh, its children, and when one that crashed is started again."""
 
 import socket
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from common.config import ConfigError, load, load_node
 from common.settings import NodeSettings
 from node.mesh.mesh import Mesh
 from node.mesh.plan import UpSettings, environment, make_plan
+from node.mesh.restarts import GiveUp, RestartHistory, RestartRules
 from ui.settings import TOKEN_FILE
 
 
@@ -81,9 +83,7 @@ def test_a_child_gets_only_the_secrets_that_it_needs(role: str, model: str, gets
         (UpSettings(broker=0, learner=0), False),
     ],
 )
-def test_lean_proxies_of_a_machine_that_only_joins_do_not_verify(
-    up: UpSettings, verifies: bool, tmp_path: Path
-) -> None:
+def test_lean_proxies_of_a_machine_that_joins_do_not_verify(up: UpSettings, verifies: bool, tmp_path: Path) -> None:
     file = tmp_path / "mesh.toml"
     file.write_text(f'[run]\ndir = "{tmp_path}"\n')
     plan = make_plan(file, up, NodeSettings(run="r"))
@@ -130,3 +130,24 @@ MESHES = [
 def test_every_recipe_of_the_repository_can_be_read(recipe: Path) -> None:
     plan = make_plan(recipe, load(UpSettings, recipe, "up"), load_node(recipe))
     assert plan.children
+
+
+# --- restarts, with times set by the test -----------------------------------------------------------------------------
+RULES = RestartRules(first_delay=1.0, factor=2.0, longest_delay=5.0, limit=3, window=100.0, stable=10.0)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.floats(0.01, 300), min_size=1, max_size=60))
+def test_never_more_deaths_in_the_window_than_the_limit_and_delays_in_bounds(lives: list[float]) -> None:
+    history, now, forgiven = RestartHistory(RULES), 0.0, []
+    for life in lives:
+        history.started(now)
+        now += life
+        decision = history.died(now, 1)
+        if isinstance(decision, GiveUp):
+            assert len([time for time in forgiven if now - time < RULES.window]) == RULES.limit
+            return
+        forgiven.append(now)
+        assert RULES.first_delay <= decision.delay <= RULES.longest_delay
+        assert len([time for time in forgiven if now - time < RULES.window]) <= RULES.limit
+        now += decision.delay

@@ -79,9 +79,7 @@ def test_each_model_of_a_policy_has_a_node_and_the_prover_asks_for_their_names()
         (["mesh.toml"], '[prover]\npolicy = "openai:http://a/v1#m"', "write `openai:m`"),
     ],
 )
-def test_what_cannot_be_served_is_told_before_anything_starts(
-    called: Called, tmp_path: Path, arguments: list[str], text: str, says: str
-) -> None:
+def test_the_unservable_is_told(called: Called, tmp_path: Path, arguments: list[str], text: str, says: str) -> None:
     (tmp_path / "mesh.toml").write_text(text, encoding="utf-8")
     (tmp_path / "text").write_text("no weights", encoding="utf-8")
     save_file({}, tmp_path / "other")

@@ -1,31 +1,43 @@
-"""`proofmesh up` as a user runs it: real processes, a real broker."""
+"""`proofmesh up` as a user runs it, its supervisor, and passwords that stay out of all it shows: real processes."""
 
 import asyncio
 import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
+from broker import streams
+from broker.launcher import Server
+from broker.settings import BrokerSettings
 from common.bus import Bus
+from common.config import load_node
 from common.lean import OutcomeKind, Theorem
+from common.life import logging
 from common.life.process import kill_group, spawn_child
+from common.machine import listenable
 from common.output.command import Exit
 from common.protocol.messages import LeanRunReply, LeanRunRequest
 from common.protocol.subjects import LEAN_RUN
 from common.settings import BusSettings
 from node.command import cli
-from node.mesh.plan import free_port
+from node.command.cli import main
+from node.mesh import supervisor as supervisor_module
+from node.mesh.plan import UpSettings, free_port, make_plan
+from node.mesh.restarts import RestartRules
+from node.mesh.supervisor import ChildFailed, ChildSpec, ChildState, Supervisor
 from tests.commands import Called, Run
 from tests.node.mesh.whole import mesh_file
 from tests.waiting import eventually, until
 
 pytestmark = pytest.mark.process
+
 
 ROOT = Path(__file__).parents[3]
 
@@ -141,3 +153,158 @@ def test_a_node_that_always_dies_ends_up_with_its_last_lines(called_up: Run, tmp
     node = {"host": "192.0.2.1"}  # an address for documentation (RFC 5737): nobody can listen on it
     code, _, err = called_up(up_file(tmp_path, node=node), "--restarts", "1")
     assert code == Exit.FAILED and "crashed 2 times" in err and "192.0.2.1" in err
+
+
+# --- supervised real processes: restarted, failed for good, stopped in order, killed with their parent ----------------
+QUICK = RestartRules(first_delay=0.01, longest_delay=0.05, limit=3)
+SLEEPER = "import time; print('awake', flush=True); time.sleep(600)"
+
+
+def spec(folder: Path, name: str, code: str, **options: object) -> ChildSpec:
+    return ChildSpec(name, [sys.executable, "-c", code], folder / f"{name}.log", **options)  # type: ignore[arg-type]
+
+
+def alive(pid: int) -> bool:
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+async def test_a_child_with_a_wrong_configuration_is_not_started_again(tmp_path: Path) -> None:
+    async with Supervisor([spec(tmp_path, "wrong", "raise SystemExit(2)")], QUICK) as supervisor:
+        with pytest.raises(ChildFailed, match="configuration is wrong"):
+            await supervisor.wait()
+    assert supervisor.children[0].restarts == 0
+
+
+async def test_a_child_that_is_killed_is_started_again(tmp_path: Path) -> None:
+    async with Supervisor([spec(tmp_path, "sleeper", SLEEPER)], QUICK) as supervisor:
+        (child,) = supervisor.children
+        await eventually(lambda: child.state is ChildState.RUNNING)
+        os.kill(killed := child.pid, signal.SIGKILL)
+        await eventually(lambda: child.state is ChildState.RUNNING and child.pid != killed)
+    assert child.restarts == 1
+
+
+async def test_a_child_that_was_asked_to_leave_is_not_started_again(tmp_path: Path) -> None:
+    leaver = spec(tmp_path, "leaver", f"raise SystemExit({int(Exit.DRAINED)})")
+    async with Supervisor([leaver, spec(tmp_path, "sleeper", SLEEPER)], QUICK) as supervisor:
+        left, stays = supervisor.children
+        await eventually(lambda: left.state is ChildState.DONE and stays.state is ChildState.RUNNING)
+    assert left.restarts == 0
+
+
+async def test_the_child_with_the_work_ends_the_mesh_when_it_is_done(tmp_path: Path) -> None:
+    worker = spec(tmp_path, "worker", "print('all is done')", ends_mesh=True)
+    async with Supervisor([worker, spec(tmp_path, "sleeper", SLEEPER)], QUICK) as supervisor:
+        assert await supervisor.wait() == "worker"
+    assert [child.state for child in supervisor.children] == [ChildState.DONE, ChildState.STOPPED]
+
+
+async def test_a_child_that_ignores_sigterm_is_killed_with_its_group(tmp_path: Path) -> None:
+    code = (
+        "import signal, subprocess, sys, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        "print(child.pid, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    supervisor = Supervisor([spec(tmp_path, "stubborn", code)], QUICK)
+    await supervisor.start()
+    child = supervisor.children[0]
+    await eventually(lambda: child.last_words().isdigit())
+    grandchild, pid = int(child.last_words()), child.pid
+    assert pid is not None
+    await supervisor.stop(grace=0.1)
+    await eventually(lambda: not alive(pid) and not alive(grandchild))
+
+
+async def test_the_log_of_a_child_that_writes_much_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor_module, "LOGS_EVERY", 0.01)
+    monkeypatch.setattr(logging, "FILE_BYTES", 1000)
+    code = "import time\nfor i in range(10**9): print('line', i, flush=True); time.sleep(0.0005)"
+    async with Supervisor([spec(tmp_path, "chatty", code)], QUICK) as supervisor:
+        child = supervisor.children[0]
+        await eventually(lambda: (tmp_path / "chatty.log.3").exists())
+        await eventually(lambda: "line" in child.last_words())
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+# --- passwords stay out of what commands print, log, serve and show in lists of processes -----------------------------
+SECRET = "pass-word-7"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """HOST:PORT of a broker with the user `mesh`."""
+    server = Server(BrokerSettings(port=0, store=str(tmp_path_factory.mktemp("broker") / "store")), ("mesh", SECRET))
+    with asyncio.Runner() as runner:
+        runner.run(server.start())
+        yield server.bus.url.removeprefix("nats://")
+        runner.run(server.stop(grace=0))
+
+
+@pytest.mark.parametrize(
+    ("command", "form"),
+    [
+        ("status --json --wait 3 --url", "nats://mesh:wrong-{}@{}"),
+        ("status --json --wait 3 --url", "nats://{}@{}"),
+        ("status --json --wait 3 --url", "mesh:wrong-{}@{}"),
+        ("serve --port 0 --url", "nats://{}@{}"),
+        ("ui --port 0 --patience 3 --node.log-dir logs --bus.url", "mesh:wrong-{}@{}"),
+        ("prover --node.broker-wait 3 --node.log-dir logs --node.log-json --bus.url", "nats://mesh:wrong-{}@{}"),
+    ],
+)
+def test_a_command_that_the_broker_refuses_does_not_show_the_password(
+    place: str,
+    command: str,
+    form: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*command.split(), form.format(SECRET, place)]) != 0
+    shown = "".join(capfd.readouterr()) + "".join(file.read_text() for file in tmp_path.rglob("*.log"))
+    assert SECRET not in shown and place in shown
+
+
+async def test_a_child_of_up_shows_no_password_and_gets_no_secret_that_it_does_not_need(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", "key-of-another")
+    monitor = listenable("127.0.0.1", 0)
+    file = tmp_path / "mesh.toml"
+    file.write_text(
+        f'[run]\nname = "r"\ndir = "{tmp_path}"\n[bus]\nurl = "nats://mesh:{SECRET}@{place}"\n[ui]\nport = {monitor}\n'
+    )
+    none = UpSettings(broker=0, learner=0, inference=0, prover=0, lean_proxy=0)
+    plan = make_plan(file, none, load_node(file))
+    bus = await Bus.connect(plan.node.bus, run="r", name="test", wait=10)
+    await streams.ensure(bus)
+    await bus.close()
+    async with Supervisor(plan.children, none.rules()) as supervisor:
+        (ui,) = supervisor.children
+        page = f"http://127.0.0.1:{monitor}"
+
+        async def answers() -> bool:
+            try:
+                return '"alive":1' in await asyncio.to_thread(get, f"{page}/api/state")
+            except OSError:
+                return False
+
+        await until(answers, what="the monitor")
+        await eventually(lambda: '"node runs"' in ui.spec.log.read_text(), what="the broker's answer")
+        lines = map(json.loads, ui.spec.log.read_text().splitlines())
+        (metrics,) = [line["metrics"] for line in lines if line["event"] == "node runs"]
+        shown = [f"{page}/api/state", metrics, metrics.replace("/metrics", "/healthz")]
+        texts = [await asyncio.to_thread(get, url) for url in shown]
+        process = psutil.Process(ui.pid)
+        assert process.environ()["PROOFMESH_NATS_PASSWORD"] == SECRET, "it has connected with it"
+        assert "key-of-another" not in process.environ().values()
+        assert SECRET not in " ".join([*process.cmdline(), *texts])
+    assert SECRET not in ui.spec.log.read_text()
+
+
+def get(url: str) -> str:
+    with urllib.request.urlopen(url) as answer:
+        text: str = answer.read().decode()
+        return text

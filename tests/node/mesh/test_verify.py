@@ -1,12 +1,19 @@
-"""`proofmesh verify PATH...`, with real Lean."""
+"""`proofmesh verify` and `proofmesh trace`, and a lean-proxy on a Lake project; with genuine Lean."""
 
 import json
 from functools import partial
 
 import pytest
 
-from node.command import cli
+from common.config import load
+from common.lean import OutcomeKind, Theorem
+from common.protocol import subjects
+from common.protocol.messages import LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
+from node.command import cli, trace
+from node.lean_proxy.service import serve
+from node.lean_proxy.settings import LeanProxySettings
 from tests import lean_project
+from tests.repositories import commit, repository
 
 pytestmark = pytest.mark.lean
 
@@ -88,9 +95,7 @@ theorem g : True := trivial
 """
 
 
-def test_each_rejected_proof_is_told_with_why_and_strict_rejects_what_depends_on_its_file(
-    pocket, tmp_path, monkeypatch
-):
+def test_rejected_proofs_are_told_with_why_and_strict_rejects_what_depends_on_its_file(pocket, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     for name, text in (("Exercise.lean", ORDINARY), ("bad.lean", BAD)):
         (tmp_path / name).write_text(text)
@@ -192,3 +197,103 @@ def test_a_submission_is_compared_with_a_reference_file_and_with_a_statement(ver
 def test_senseless_arguments_exit_with_2(verify, arguments, says):
     result = verify(*arguments)
     assert result.code == 2 and says in result.err
+
+
+# --- a lean-proxy on a Lake project -----------------------------------------------------------------------------------
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A built project, and elan's `lake` first on PATH."""
+    home = tmp_path / "elan"
+    toolchain = lean_project.make_elan(home)
+    for name, value in lean_project.environ(home, home / "bin").items():
+        monkeypatch.setenv(name, value)
+    return lean_project.make_project(tmp_path / "demo", toolchain)
+
+
+@pytest.fixture
+def config(project, tmp_path):
+    """A configuration file for it."""
+    file = tmp_path / "mesh.toml"
+    file.write_text(f'[lean]\nproject = "{project}"\nimports = ["Demo.Basic"]\nopens = ["Demo"]\n')
+    return file
+
+
+@pytest.fixture
+def run(called):
+    """The command line in this process."""
+    return partial(called, cli.main)
+
+
+def test_a_lean_proxy_serves_a_project_and_says_so(background, mesh_run, project, config, tmp_path):
+    settings = load(LeanProxySettings, config, "lean_proxy")
+    settings.workers, settings.key = 1, str(tmp_path / "key.pem")
+    theorem = Theorem("t", "", "double 0 = 0")
+    with background.node("lean-proxy", mesh_run.node, partial(serve, settings=settings)) as node:
+
+        def ask(subject, request, reply):
+            return background.run(node.bus.request_patiently(subject, request, reply, timeout=60, deadline=60), 90)
+
+        ran = ask(subjects.LEAN_RUN, LeanRunRequest(theorem=theorem, tactics=("exact double_zero",)), LeanRunReply)
+        assert ran.outcomes[0].kind is OutcomeKind.PROVED
+        check = LeanVerifyRequest(theorem=theorem, script="exact double_zero")
+        assert ask(subjects.LEAN_VERIFY, check, LeanVerifyReply).accepted
+        facts = node.info().facts
+        assert (facts.version, facts.name) == ("4.35.0", lean_project.NAME)
+        assert (facts.project, facts.header) == (str(project), "import Demo.Basic\nopen Demo")
+
+
+# --- proofmesh trace: files, folders, resuming, errors ----------------------------------------------------------------
+GOOD = "theorem {name} (n m : Nat) (h : n = m) : n + 0 = m := by\n  rw [Nat.add_zero, h]\n"
+BROKEN = "theorem broken (n : Nat) : n = n + 1 := by\n  rw [Nat.add_zero]\n"
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def make_files(folder):
+    (folder / "sub").mkdir(parents=True)
+    (folder / ".lake").mkdir()
+    (folder / "a.lean").write_text(GOOD.format(name="first") + BROKEN + GOOD.format(name="second"))
+    (folder / "sub" / "b.lean").write_text(GOOD.format(name="third"))
+    (folder / ".lake" / "c.lean").write_text(GOOD.format(name="not_ours"))
+    return folder
+
+
+def test_a_folder_is_traced_with_errors_by_theorem_and_a_second_run_does_nothing_again(tmp_path, capsys):
+    source, out = make_files(tmp_path / "source"), tmp_path / "out"
+    formats = ["--format", "proofmesh", "leandojo", "leantree", "transitions"]
+    assert trace.main([str(source), "--out", str(out), "--jobs", "2", *formats]) == 0
+    said = capsys.readouterr()
+    assert "2 files (0 of an earlier run, 0 failed); 4 theorems (1 that Lean does not accept)" in said.out
+    assert "a.lean:3: broken:" in said.err
+    steps = rows(out / "steps.jsonl")
+    assert [(row["file"], row["theorem"], row["tactic"]) for row in steps] == [
+        (file, name, tactic)
+        for file, name in (("a.lean", "first"), ("a.lean", "second"), ("sub/b.lean", "third"))
+        for tactic in ("rw [Nat.add_zero]", "rw [h]")
+    ]
+    assert len(rows(out / "theorems.jsonl")) == 4 and len(rows(out / "leantree.jsonl")) == 2
+    assert len(json.loads((out / "leandojo" / "theorems.json").read_text())) == 3
+    written = {path: path.read_bytes() for path in (out / "files").iterdir()}
+    (source / "sub" / "b.lean").write_text(GOOD.format(name="renamed"))
+    assert trace.main([str(source), "--out", str(out)]) == 0
+    assert "2 files (1 of an earlier run" in capsys.readouterr().out
+    assert sum(path.read_bytes() == text for path, text in written.items()) == 1
+    assert rows(out / "steps.jsonl")[-1]["theorem"] == "renamed"
+
+
+def test_a_commit_of_a_repository_is_traced_and_what_cannot_be_cloned_is_told_in_a_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("node.lean.trace.sources.cache_directory", lambda: tmp_path / "cache")
+    origin = repository(tmp_path / "origin", {"A.lean": GOOD.format(name="first"), "lakefile.toml": 'name = "a"\n'})
+    first = commit(origin)
+    commit(origin, {"A.lean": GOOD.format(name="second")})
+    out = ["--out", str(tmp_path / "out"), "--jobs", "1", "--no-split"]
+    assert trace.main([f"file://{origin}@{first}", "--lean.toolchain", "pocket", *out]) == 0
+    (row,) = rows(tmp_path / "out" / "steps.jsonl")
+    assert (row["theorem"], row["commit"], row["url"]) == ("first", first, f"file://{origin}")
+    capsys.readouterr()
+    refused = {f"file://{origin}@v9": "no branch or tag `v9`", f"file://{origin}": "no commit given"}
+    for name, reason in refused.items():
+        assert trace.main([name, *out]) == 2
+        assert reason in capsys.readouterr().err

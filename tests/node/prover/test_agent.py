@@ -244,9 +244,7 @@ class StuckLean(ToyLean):
         (6, 0.5, AttemptOutcome.UNDECIDED, "0.5 seconds"),
     ],
 )
-async def test_time_that_is_over_is_no_failure(
-    answers: int, seconds: float, outcome: AttemptOutcome, message: str
-) -> None:
+async def test_time_over_is_no_failure(answers: int, seconds: float, outcome: AttemptOutcome, message: str) -> None:
     stuck = Agent(attempt(seconds=seconds), ToyPolicy(0), StuckLean(answers), Playing("p", leaves=4))
     result = await stuck.play()
     assert (result.outcome, result.message, result.statistics.ended) == (outcome, message, Ended.SECONDS)

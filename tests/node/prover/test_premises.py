@@ -7,19 +7,11 @@ from common.output.command import UserError
 from node.command.evaluate import command as eval
 from node.lean.opened import OpenedLean
 from node.llm import templates
+from node.prover.policies import premises
 from node.prover.policies.goal_tactics import read_goal
 from node.prover.policies.language_model import LanguageModelPolicy
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import BadAdvice
-from node.prover.policies.premises import (
-    Premises,
-    candidates,
-    explicit_arguments,
-    for_people,
-    premises_of,
-    with_premises,
-    with_retrieved,
-)
 from node.prover.settings import ProverSettings
 from node.proving.prover import local_prover
 from node.proving.settings import ProvingSettings
@@ -41,7 +33,7 @@ theorem rev (h : Palindrome as) : Palindrome as.reverse := sorry
 
 
 def proposed(state: str, text: str = FILE) -> list[str]:
-    return candidates(read_goal(state), Premises.of(text))
+    return premises.candidates(read_goal(state), premises.Premises.of(text))
 
 
 def test_definitions_of_the_goal_are_unfolded_and_its_lemmas_applied():
@@ -67,7 +59,7 @@ def test_definitions_of_the_goal_are_unfolded_and_its_lemmas_applied():
     ],
 )
 def test_explicit_arguments_are_counted(signature, names):
-    assert [each.name for each in explicit_arguments(signature)] == names
+    assert [each.name for each in premises.explicit_arguments(signature)] == names
 
 
 CONTEXT = Context.of("def double (n : Nat) : Nat := n + n\ntheorem double_zero : double 0 = 0 := rfl\n")
@@ -82,22 +74,22 @@ async def tactics(policy, state: str = STATE) -> list[str]:
 
 
 async def test_a_network_is_joined_by_the_list_and_its_value_counts():
-    policy = for_people(NETWORK, ALONE)
+    policy = premises.for_people(NETWORK, ALONE)
     assert {"from the network", "rfl"} <= {*await tactics(policy)}
     assert (await policy.advise(STATE, 6, 0)).value == -3.0
 
 
 async def test_at_a_place_in_a_file_its_own_names_join():
     assert {"from the network", "rfl", "simp [double]", "unfold double"} <= {
-        *await tactics(for_people(NETWORK, PLACED))
+        *await tactics(premises.for_people(NETWORK, PLACED))
     }
-    known = with_premises(NETWORK, PLACED, has_values=True, unknown=lambda tactic: tactic.startswith("unfold"))
+    known = premises.with_premises(NETWORK, PLACED, has_values=True, unknown=lambda tactic: tactic.startswith("unfold"))
     assert "simp [double]" in await tactics(known) and "unfold double" not in await tactics(known)
 
 
 async def test_a_theorem_that_stands_by_itself_has_no_premises():
-    assert premises_of(ALONE) is None
-    assert await tactics(with_premises(NETWORK, ALONE, has_values=True)) == ["from the network"]
+    assert premises.premises_of(ALONE) is None
+    assert await tactics(premises.with_premises(NETWORK, ALONE, has_values=True)) == ["from the network"]
 
 
 # --- retrieved premises: in prompts of models that read some, and as tactics beside other policies --------------------
@@ -137,7 +129,7 @@ class Model:
 
 async def test_a_policy_is_joined_by_tactics_that_name_premises():
     source = Source()
-    advice = await with_retrieved(Says("rfl"), SUM, source, has_values=True).advise(SUM_STATE, 4, 0)
+    advice = await premises.with_retrieved(Says("rfl"), SUM, source, has_values=True).advise(SUM_STATE, 4, 0)
     by_tactic = {each.tactic: each for each in advice.proposals}
     assert {"rfl", "apply Nat.add_comm", "rw [Nat.add_comm]", "simp [Nat.add_comm, Nat.add]", "unfold Nat.add"} <= {
         *by_tactic
@@ -150,7 +142,7 @@ async def test_a_policy_is_joined_by_tactics_that_name_premises():
 async def test_a_model_that_reads_premises_gets_them_in_its_prompt_alone():
     model = Model()
     policy = LanguageModelPolicy(model, templates.load("reprover-retriever"))
-    await with_retrieved(policy, SUM, Source(), has_values=False).advise(SUM_STATE, 4, 0)
+    await premises.with_retrieved(policy, SUM, Source(), has_values=False).advise(SUM_STATE, 4, 0)
     (prompt,) = model.prompts
     assert prompt == (
         "def <a>Nat.add</a> (n m : Nat) : Nat := n\n\n"
@@ -162,10 +154,10 @@ async def test_a_model_that_reads_premises_gets_them_in_its_prompt_alone():
 
 async def test_premises_that_cannot_be_had_leave_the_policy_its_tactics():
     source = Source(error=RetrievalError("the index is damaged"))
-    assert await tactics(with_retrieved(Says("rfl"), SUM, source, has_values=True), SUM_STATE) == ["rfl"]
+    assert await tactics(premises.with_retrieved(Says("rfl"), SUM, source, has_values=True), SUM_STATE) == ["rfl"]
     policy = LanguageModelPolicy(Model(), templates.load("reprover-retriever"))
     with pytest.raises(BadAdvice, match="premises: the index is damaged"):
-        await with_retrieved(policy, SUM, source, has_values=False).advise(SUM_STATE, 4, 0)
+        await premises.with_retrieved(policy, SUM, source, has_values=False).advise(SUM_STATE, 4, 0)
 
 
 def test_a_prover_whose_index_is_not_there_says_so_before_it_starts():

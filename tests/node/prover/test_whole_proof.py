@@ -8,18 +8,7 @@ import pytest
 
 from common.bus import Unanswered
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree, Step
-from common.protocol.attempts import (
-    Attempt,
-    AttemptOutcome,
-    AttemptResult,
-    AttemptStatistics,
-    Ended,
-    Method,
-    PartialResults,
-    ResultPart,
-    SampledProof,
-    divide,
-)
+from common.protocol import attempts
 from common.protocol.messages import decode, encode
 from node.lean.text.rules import MAX_TACTIC_BYTES
 from node.prover import whole_proof
@@ -91,13 +80,13 @@ class Verifier:
         return "" if proof.tactic in self.accepted else f"refused: {proof.tactic}"
 
 
-def attempt(**changes: object) -> Attempt:
-    return any_attempt(**{"simulations": 20, "samples": 4, "method": Method.WHOLE_PROOF, **changes})  # type: ignore[arg-type]
+def attempt(**changes: object) -> attempts.Attempt:
+    return any_attempt(**{"simulations": 20, "samples": 4, "method": attempts.Method.WHOLE_PROOF, **changes})  # type: ignore[arg-type]
 
 
 async def play(
     source: Listed, lean: Lean | None = None, verify: Verifier | None = None, **changes: object
-) -> AttemptResult:
+) -> attempts.AttemptResult:
     return await WholeProofAgent(attempt(**changes), source, lean or Lean(), Playing("p", verify=verify)).play()
 
 
@@ -105,7 +94,7 @@ async def test_the_first_proof_that_lean_takes_is_the_result_and_what_stands_beh
     lean = Lean(good=("good", "better"))
     result = await play(Listed("bad 0", "", "half", "bad 0", "bad 1", "good", "better", "bad 2", "bad 3"), lean)
     statistics = result.statistics
-    assert (result.outcome, result.proof) == (AttemptOutcome.PROVED, ProofTree("good", state="⊢ t"))
+    assert (result.outcome, result.proof) == (attempts.AttemptOutcome.PROVED, ProofTree("good", state="⊢ t"))
     assert (statistics.simulations, statistics.solved_at_simulations) == (6, 6)
     assert (statistics.tactics_tried, statistics.solved_at_lean_attempts) == (4, 4)
     assert (statistics.without_proof, statistics.duplicates, statistics.tactics_failed) == (1, 1, 3)
@@ -123,21 +112,21 @@ async def test_a_budget_is_used_up_to_the_last_proof_and_not_beyond() -> None:
     assert (whole.solved_at_simulations, whole.solved_at_lean_attempts) == (7, 5)
     for budget in range(1, 10):
         result = await play(Listed(*PROOFS), simulations=budget)
-        proved, statistics = result.outcome is AttemptOutcome.PROVED, result.statistics
+        proved, statistics = result.outcome is attempts.AttemptOutcome.PROVED, result.statistics
         assert proved == (budget >= 7) and statistics.simulations == min(budget, 7)
-        assert proved or (statistics.ended, statistics.samples) == (Ended.SIMULATIONS, budget)
+        assert proved or (statistics.ended, statistics.samples) == (attempts.Ended.SIMULATIONS, budget)
         lean = Lean()
         result = await play(Listed(*PROOFS), lean, simulations=0, lean_attempts=budget)
-        proved, statistics = result.outcome is AttemptOutcome.PROVED, result.statistics
+        proved, statistics = result.outcome is attempts.AttemptOutcome.PROVED, result.statistics
         assert proved == (budget >= 5) and len(lean.ran) == statistics.lean_attempts <= budget
-        assert proved or (statistics.ended, len(lean.ran)) == (Ended.LEAN_ATTEMPTS, budget)
+        assert proved or (statistics.ended, len(lean.ran)) == (attempts.Ended.LEAN_ATTEMPTS, budget)
 
 
 async def test_a_failed_proof_goes_back_with_leans_words_as_often_as_asked() -> None:
     source = Listed("bad 0", "", "bad 10")
     result = await play(source, Lean(good=("bad 12",)), correct=2, samples=3)
     statistics = result.statistics
-    assert result.outcome is AttemptOutcome.PROVED and result.proof == ProofTree("bad 12", state="⊢ t")
+    assert result.outcome is attempts.AttemptOutcome.PROVED and result.proof == ProofTree("bad 12", state="⊢ t")
     assert (statistics.corrections, statistics.simulations) == (4, 7)
     assert statistics.tokens == 3 * 10 + 4 * 7
     last = source.asked[-1].correct
@@ -146,7 +135,7 @@ async def test_a_failed_proof_goes_back_with_leans_words_as_often_as_asked() -> 
         ("bad 11", "unknown tactic bad 11"),
     ]
     few = await play(Listed("bad 0", "", "bad 10"), Lean(good=("bad 12",)), correct=2, samples=3, simulations=6)
-    assert (few.statistics.ended, few.statistics.simulations) == (Ended.SIMULATIONS, 6)
+    assert (few.statistics.ended, few.statistics.simulations) == (attempts.Ended.SIMULATIONS, 6)
     none = Listed("half")
     await play(none, correct=0)
     assert not any(request.correct for request in none.asked)
@@ -158,38 +147,38 @@ async def test_a_refused_proof_is_not_the_end_and_what_workers_did_not_finish_is
     verifier = Verifier("hang 2", "good 2")
     result = await play(Listed("hang 1", "good 1", long, "hang 2", "good 2"), lean, verifier)
     assert verifier.seen == ["good 1", "hang 1", long, "hang 2"]
-    assert (result.outcome, result.proof) == (AttemptOutcome.PROVED, ProofTree("hang 2", state="⊢ t"))
+    assert (result.outcome, result.proof) == (attempts.AttemptOutcome.PROVED, ProofTree("hang 2", state="⊢ t"))
     assert long not in lean.ran
     statistics = result.statistics
     assert (statistics.proofs_rejected, statistics.solved_at_simulations) == (1, 4)
     refused = await play(Listed("good 1"), Lean(good=("good 1",)), Verifier())
-    assert refused.outcome is AttemptOutcome.FAILED
+    assert refused.outcome is attempts.AttemptOutcome.FAILED
     assert "proofs refused by verification: 1, the last one: refused: good 1" in refused.message
     assert refused.statistics.solved_at_simulations == 0
     alone = await play(Listed("hang 1"))
-    assert alone.outcome is AttemptOutcome.FAILED, "without verification nobody can say that it is a proof"
+    assert alone.outcome is attempts.AttemptOutcome.FAILED, "without verification nobody can say that it is a proof"
 
 
 async def test_lost_proofs_are_tried_again_cost_no_lean_attempts_and_are_no_failure() -> None:
     lean = Lean()
     result = await play(Listed("lost 1", "bad 1", "bad 2"), lean)
     assert lean.ran.count("lost 1") == 1 + MOST_LOSSES and lean.ran.count("bad 1") == 1
-    assert (result.outcome, result.statistics.expansions_lost) == (AttemptOutcome.UNDECIDED, 1)
+    assert (result.outcome, result.statistics.expansions_lost) == (attempts.AttemptOutcome.UNDECIDED, 1)
     assert result.statistics.lean_attempts == 2
-    assert (await play(Listed("lost 1", "lost 2"))).outcome is AttemptOutcome.ERROR
+    assert (await play(Listed("lost 1", "lost 2"))).outcome is attempts.AttemptOutcome.ERROR
 
 
 async def test_an_attempt_for_whole_proofs_that_nothing_writes_is_an_error_that_says_so() -> None:
     agent = agent_of(attempt(), NoTactics(), None, Lean(), Playing("p", leaves=1))
     result = await agent.play()
-    assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None)
+    assert (result.outcome, result.proof) == (attempts.AttemptOutcome.ERROR, None)
     assert "the method whole-proof needs a policy that writes whole proofs" in result.message
 
 
 @pytest.mark.parametrize("error", [ProofsUnavailable("no server"), Unanswered("no inference")])
 async def test_a_source_that_fails_is_an_error(error: Exception) -> None:
     result = await play(Listed(*PROOFS, error=error))
-    assert result.outcome is AttemptOutcome.ERROR and str(error) in result.message
+    assert result.outcome is attempts.AttemptOutcome.ERROR and str(error) in result.message
     assert result.statistics.simulations == 4
 
 
@@ -201,7 +190,7 @@ async def test_when_time_is_up_what_was_sampled_counts_and_nothing_goes_on() -> 
             return {}
 
     result = await play(Listed(*PROOFS), Stuck(), seconds=0.05)
-    assert (result.outcome, result.statistics.ended) == (AttemptOutcome.UNDECIDED, Ended.SECONDS)
+    assert (result.outcome, result.statistics.ended) == (attempts.AttemptOutcome.UNDECIDED, attempts.Ended.SECONDS)
     assert result.statistics.simulations == 4
 
     class Silent(Listed):
@@ -210,26 +199,26 @@ async def test_when_time_is_up_what_was_sampled_counts_and_nothing_goes_on() -> 
             return []
 
     result = await play(Silent(), seconds=0.05)
-    assert result.outcome is AttemptOutcome.ERROR and "over before the first" in result.message
+    assert result.outcome is attempts.AttemptOutcome.ERROR and "over before the first" in result.message
 
 
 TEXTS = ("good 1", "good 2", "  good 1 -- again", "bad 1", "bad 2", "half", "", "sorry", "hang 1")
 PROOFS_every = ("good 1", "good 2")
 
 
-async def played(source: Listed, lean: Lean | None = None, **changes: object) -> AttemptResult:
+async def played(source: Listed, lean: Lean | None = None, **changes: object) -> attempts.AttemptResult:
     wanted = attempt(**{"every_proof": True, **changes})
     return await agent_of(wanted, NoTactics(), source, lean or Lean(PROOFS_every), Playing("p", leaves=1)).play()
 
 
-def counted(texts: list[str]) -> tuple[SampledProof, ...]:
+def counted(texts: list[str]) -> tuple[attempts.SampledProof, ...]:
     """By a plain loop over the samples."""
     found: dict[str, list[int]] = {}
     for number, text in enumerate(texts, 1):
         script = text.partition("--")[0].strip()
         if script in PROOFS_every:
             found.setdefault(script, []).append(number)
-    return tuple(SampledProof(script, count=len(at), first=at[0]) for script, at in found.items())
+    return tuple(attempts.SampledProof(script, count=len(at), first=at[0]) for script, at in found.items())
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -240,9 +229,9 @@ async def test_every_sample_is_tried_once_and_the_counts_are_those_of_a_plain_lo
     result = await played(Listed(*texts, jitter=seed), lean, simulations=len(texts), samples=rng.randint(1, 9))
     expected, statistics = counted(texts), result.statistics
     assert result.proofs == expected
-    assert result.outcome == (AttemptOutcome.PROVED if expected else AttemptOutcome.FAILED)
+    assert result.outcome == (attempts.AttemptOutcome.PROVED if expected else attempts.AttemptOutcome.FAILED)
     assert statistics.correct == sum(each.count for each in expected)
-    assert (statistics.simulations, statistics.ended) == (len(texts), Ended.SIMULATIONS)
+    assert (statistics.simulations, statistics.ended) == (len(texts), attempts.Ended.SIMULATIONS)
     assert statistics.solved_at_simulations == (expected[0].first if expected else 0)
     assert result.proof == (ProofTree(expected[0].script, state="⊢ t") if expected else None)
     assert len(lean.ran) == len(set(lean.ran)) == statistics.lean_attempts
@@ -252,12 +241,12 @@ async def test_every_sample_is_tried_once_and_the_counts_are_those_of_a_plain_lo
 
 async def test_a_source_that_ends_and_what_infrastructure_loses_are_told_beside_the_proofs() -> None:
     few = await played(Listed("good 1", "bad 1"), simulations=30)
-    assert few.outcome is AttemptOutcome.PROVED
-    assert (few.statistics.ended, few.statistics.simulations) == (Ended.EXHAUSTED, 2)
+    assert few.outcome is attempts.AttemptOutcome.PROVED
+    assert (few.statistics.ended, few.statistics.simulations) == (attempts.Ended.EXHAUSTED, 2)
     lost = await played(Listed("good 1", "lost 1", "bad 1"), simulations=3)
-    assert (lost.outcome, lost.statistics.expansions_lost) == (AttemptOutcome.PROVED, 1)
+    assert (lost.outcome, lost.statistics.expansions_lost) == (attempts.AttemptOutcome.PROVED, 1)
     nothing = await played(Listed("lost 1", "bad 1", "bad 2"), simulations=3)
-    assert (nothing.outcome, nothing.proofs) == (AttemptOutcome.UNDECIDED, ())
+    assert (nothing.outcome, nothing.proofs) == (attempts.AttemptOutcome.UNDECIDED, ())
 
 
 @pytest.mark.parametrize(
@@ -265,23 +254,23 @@ async def test_a_source_that_ends_and_what_infrastructure_loses_are_told_beside_
     [
         ({"verify": True}, "cannot be combined with verify"),
         ({"correct": 1, "then": "mcts"}, "cannot be combined with correct and then"),
-        ({"method": Method.MCTS}, "needs the method whole-proof, and the attempt has mcts"),
+        ({"method": attempts.Method.MCTS}, "needs the method whole-proof, and the attempt has mcts"),
     ],
 )
 async def test_what_does_not_go_with_it_is_an_error_that_says_so(changes: dict[str, object], words: str) -> None:
     source = Listed(*PROOFS_every)
     result = await played(source, **changes)  # type: ignore[arg-type]
-    assert (result.outcome, result.proofs, source.asked) == (AttemptOutcome.ERROR, (), [])
+    assert (result.outcome, result.proofs, source.asked) == (attempts.AttemptOutcome.ERROR, (), [])
     assert words in result.message
 
 
 async def test_proofs_that_have_no_room_are_counted_and_the_others_travel(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"good {number} {'x' * 4_000}" for number in range(40)]
     result = await played(Listed(*texts), Lean(texts), simulations=40, samples=32)
-    pieces = divide(result, limit=100_000)
+    pieces = attempts.divide(result, limit=100_000)
     assert len(pieces) > 1
-    parts = PartialResults()
-    assert [parts.add(decode(encode(piece), ResultPart)) for piece in pieces][-1] == result
+    parts = attempts.PartialResults()
+    assert [parts.add(decode(encode(piece), attempts.ResultPart)) for piece in pieces][-1] == result
     assert len(result.proofs) == 40
     monkeypatch.setattr(whole_proof, "MOST_BYTES", 20_100)
     short = await played(Listed(*texts), Lean(texts), simulations=40, samples=32)
@@ -314,35 +303,37 @@ def test_each_half_has_its_budget_and_no_budget_stays_none() -> None:
     wanted = any_attempt(9, lean_attempts=21, seconds=4.0, then="mcts")
     half = halved(wanted)
     assert (half.simulations, half.lean_attempts, half.seconds) == (5, 11, 2.0)
-    rest = remaining(wanted, AttemptStatistics(simulations=5, lean_attempts=3, seconds=2.5, seconds_verify=1.0))
+    rest = remaining(
+        wanted, attempts.AttemptStatistics(simulations=5, lean_attempts=3, seconds=2.5, seconds_verify=1.0)
+    )
     assert rest is not None and rest.method == "mcts"
     assert (rest.simulations, rest.lean_attempts, rest.seconds) == (4, 18, 2.5)
-    free = remaining(any_attempt(0, then="mcts"), AttemptStatistics(simulations=5, seconds=2.0))
+    free = remaining(any_attempt(0, then="mcts"), attempts.AttemptStatistics(simulations=5, seconds=2.0))
     assert free is not None and (free.simulations, free.lean_attempts, free.seconds) == (0, 0, 0.0)
-    assert remaining(wanted, AttemptStatistics(lean_attempts=21)) is None
+    assert remaining(wanted, attempts.AttemptStatistics(lean_attempts=21)) is None
 
 
 def test_costs_are_added_and_a_proof_of_the_search_stands_behind_the_proofs() -> None:
     proofs = {"tactics_tried": 4, "lean_attempts": 4, "tokens": 50, "duplicates": 1}
-    first = AttemptStatistics(simulations=5, seconds=3.0, seconds_verify=1.0, **proofs)  # type: ignore[arg-type]
+    first = attempts.AttemptStatistics(simulations=5, seconds=3.0, seconds_verify=1.0, **proofs)  # type: ignore[arg-type]
     solved = {"solved_at_simulations": 3, "solved_at_lean_attempts": 8, "solved_at_seconds": 1.5}
-    second = AttemptStatistics(simulations=3, lean_attempts=10, seconds=2.0, weights_last=7, **solved)  # type: ignore[arg-type]
+    second = attempts.AttemptStatistics(simulations=3, lean_attempts=10, seconds=2.0, weights_last=7, **solved)  # type: ignore[arg-type]
     total = both(first, second)
     assert (total.simulations, total.lean_attempts, total.tokens, total.duplicates) == (8, 14, 50, 1)
     assert (total.solved_at_simulations, total.solved_at_lean_attempts, total.solved_at_seconds) == (8, 12, 3.5)
     assert (total.seconds, total.seconds_verify, total.weights_last) == (5.0, 1.0, 7)
-    unsolved = both(first, AttemptStatistics(simulations=3, ended=Ended.SIMULATIONS))
-    assert (unsolved.solved_at_simulations, unsolved.ended) == (0, Ended.SIMULATIONS)
+    unsolved = both(first, attempts.AttemptStatistics(simulations=3, ended=attempts.Ended.SIMULATIONS))
+    assert (unsolved.solved_at_simulations, unsolved.ended) == (0, attempts.Ended.SIMULATIONS)
 
 
 async def test_the_search_has_what_the_proofs_have_left_and_no_more() -> None:
     proved = 0
     for seed in range(6):
         lean = ToyLean(seed, closing=12)
-        wanted = attempt(simulations=40, lean_attempts=60, then=Method.BEST_FIRST)
+        wanted = attempt(simulations=40, lean_attempts=60, then=attempts.Method.BEST_FIRST)
         source = Listed(*(f"t{number}" for number in range(3)))
         result = await agent_of(wanted, ToyPolicy(1), source, lean, Playing("p", leaves=2)).play()
         statistics = result.statistics
         assert statistics.simulations <= 40 and len(lean.ran) == statistics.lean_attempts <= 60
-        proved += result.outcome is AttemptOutcome.PROVED
+        proved += result.outcome is attempts.AttemptOutcome.PROVED
     assert proved

@@ -1,19 +1,212 @@
-"""What a run takes of the data that was prepared."""
+"""The data that self-play begins with: what is in it, what is held out, what of it a run takes."""
 
+import json
 import random
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from common.lean import Theorem
-from node.stp.data.initial import PROOFS, STATEMENTS, _digest, around, data_of, drawn, load_prepared, pairs
+from common.output.command import Exit
+from node.command.stp.prepare import main_prepare
+from node.stp.data.initial import (
+    PASSED_OVER,
+    PROOFS,
+    STATEMENTS,
+    _digest,
+    around,
+    data_of,
+    drawn,
+    load_prepared,
+    pairs,
+    stated,
+)
 from node.stp.data.statements import key
 from node.stp.records import EMPTY_LEMMA, ConjecturerExample, Given, Lemma, Proof, Statement, StpError
+from tests.node.stp.examples import CONJECTURER, GENERATED, HEADER, MATHLIB
 from tests.node.stp.tiny_run import GIVEN, TEST, TRAIN
 from tests.node.stp.works import tiny_plan
 
+
+def _rows(path: Path, *rows: dict[str, Any] | str) -> Path:
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
+    return path
+
+
+def _stated(name: str, statement: str, **more: str) -> dict[str, Any]:
+    return {"name": name, "statement": f"theorem {name} {statement}", **more}
+
+
+def _proved(name: str, statement: str, proof: str, **more: str) -> dict[str, Any]:
+    return _stated(name, f"{statement} := by", **more) | {"proof": proof}
+
+
+def _run(*argv: str | Path) -> int:
+    return main_prepare([str(each) for each in argv])
+
+
+PROVED = (
+    _proved("p1", "(a b : Nat) : a + b = b + a", "rw [Nat.add_comm]"),
+    _proved("p2", "(a b c : Nat) : a + b + c = c + (b + a)", "rw [Nat.add_comm, Nat.add_comm a b]"),
+    _proved("p3", "(p : Prop) (h : p) : p", "exact h"),
+)
+
+
+def test_statements_proofs_pairs_and_lemmas_are_kept_and_loaded(tmp_path: Path) -> None:
+    source = _rows(tmp_path / "mine.jsonl", *PROVED, _stated("s1", "(n : Nat) : n = n"))
+    out = tmp_path / "new" / "out"
+    assert _run(source, "--out", out, "--lemmas", "pocket", "--empty-lemma", "1") == Exit.DONE
+    data = load_prepared(out)
+    assert [each.theorem.name for each in data.statements] == ["p1", "p2", "p3", "s1"]
+    assert {each.split for each in data.statements} == {"train"}
+    assert [(theorem.name, proof.name, proof.lemmas) for theorem, proof in data.proofs] == [
+        ("p1", "p1", ("Nat.add_comm",)),
+        ("p2", "p2", ("Nat.add_comm",)),
+        ("p3", "p3", ()),
+    ]
+    with_lemma = [each for each in data.conjectures if each.seed.lemma != EMPTY_LEMMA]
+    # The theorem with the shorter proof is the easy one.
+    assert [(each.seed.theorem.name, each.conjecture.split()[1]) for each in with_lemma] == [("p1", "p2")]
+    assert with_lemma[0].seed.lemma == data.library.lemma("Nat.add_comm")
+    assert with_lemma[0].seed.proof == "rw [Nat.add_comm]"
+    assert len(data.conjectures) == 3  # p1 and p2 with something shorter, without a lemma
+    row = json.loads((out / "proofs.jsonl").read_text().splitlines()[0])
+    assert (row["statement"], row["proof"]) == ("theorem p1 (a b : Nat) : a + b = b + a", "rw [Nat.add_comm]")
+    assert data.manifest.counts["train"] == 4 and str(source) in data.manifest.sources
+
+
+def test_what_is_measured_on_is_nowhere_in_what_is_trained_on(tmp_path: Path) -> None:
+    held_out = _rows(
+        tmp_path / "test.jsonl",
+        _stated("t1", "(x y : Nat) :  x + y = y+x"),
+        _stated("t2", "(a b : ℝ) : 0 ≤ a ^ 2 + b ^ 2", header="import Other"),
+    )
+    source = _rows(tmp_path / "mine.jsonl", *PROVED, CONJECTURER, _stated("v", "(n : Nat) : n = n", split="test"))
+    out = tmp_path / "out"
+    assert _run(source, "--test", held_out, "--out", out, "--lemmas", "pocket") == Exit.DONE
+    data = load_prepared(out)
+    assert {each.theorem.name for each in data.statements if each.split == "test"} == {"t1", "t2", "v"}
+    keys = {stated(each.theorem) for each in data.statements if each.split == "test"}
+    assert not keys & {stated(each.theorem) for each in data.statements if each.split == "train"}
+    assert not keys & {stated(theorem) for theorem, _ in data.proofs}
+    assert [theorem.name for theorem, _ in data.proofs] == ["p2", "p3"]
+    assert not any("p1" in each.conjecture or each.seed.theorem.name in ("p1", "x") for each in data.conjectures)
+    assert data.manifest.left_out == {
+        "statements that are measured on": 1,
+        "proofs that are measured on": 1,
+        "conjectures that are measured on": 1,
+    }
+
+
+def test_the_reference_s_data_and_lean_workbook_go_together(tmp_path: Path) -> None:
+    sft = _rows(tmp_path / "sft.jsonl", GENERATED, MATHLIB, CONJECTURER)
+    workbook = tmp_path / "lean_workbook.json"
+    row = {
+        "natural_language_statement": "Add.",
+        "answer": "",
+        "tags": [],
+        "formal_statement": "theorem lean_workbook_plus_7 (a b : ℝ) : a + b = b + a  :=  by sorry",
+        "split": "lean_workbook_plus",
+        "proof": [],
+        "id": "lean_workbook_plus_7",
+    }
+    proved = row | {"formal_statement": "theorem y : 1 = 1  :=  by sorry", "id": "y", "proof": ["rfl", "simp"]}
+    workbook.write_text(json.dumps([row, proved]))
+    out = tmp_path / "out"
+    assert _run(sft, workbook, "--out", out) == Exit.DONE
+    data = load_prepared(out)
+    assert [each.theorem.name for each in data.statements] == ["lean_workbook_plus_7", "y"]
+    assert data.statements[0].theorem.header == HEADER
+    assert [theorem.name for theorem, _ in data.proofs] == ["lean_workbook_1", "one", "y"]
+    (example,) = [each for each in data.conjectures if each.seed.lemma.name == "sq_nonneg"]
+    assert example.conjecture == "theorem y (a b : ℝ) : 0 ≤ a ^ 2 + b ^ 2"
+
+
+def test_duplicates_are_there_once_and_other_statements_of_one_name_get_another(tmp_path: Path) -> None:
+    again = _proved("q", "(x y : Nat) : x+y = y + x", "rw [Nat.add_comm]")
+    other = _proved("p1", "(n : Nat) : n = n", "rfl")
+    source = _rows(tmp_path / "mine.jsonl", *PROVED, again, other, PROVED[0])
+    out = tmp_path / "out"
+    assert _run(source, "--out", out) == Exit.DONE
+    data = load_prepared(out)
+    assert [each.theorem.name for each in data.statements] == ["p1", "p2", "p3", "p1_2"]
+    assert [theorem.name for theorem, _ in data.proofs] == ["p1", "p2", "p3", "p1_2"]
+    assert data.manifest.left_out == {"statements that are there already": 2, "proofs that are there already": 2}
+
+
+def test_bad_rows_are_told_with_file_and_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    unproved = _proved("u", "(n : Nat) : n = n + 0", "sorry")
+    source = _rows(tmp_path / "mine.jsonl", PROVED[0], "{broken", "[1]", {"a": 1}, _stated("x", "n = "), unproved)
+    out = tmp_path / "out"
+    assert _run(source, "--out", out) == Exit.DONE
+    told = capsys.readouterr().err
+    for line in (2, 3, 4, 5):
+        assert f"{source}, line {line}: " in told and f"{source}, line {line}: " in (out / PASSED_OVER).read_text()
+    data = load_prepared(out)
+    assert [theorem.name for theorem, _ in data.proofs] == ["p1"]
+    assert [each.theorem.name for each in data.statements] == ["p1", "u"]
+    assert data.manifest.left_out == {"rows that could not be read": 4}
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([_stated("s", "(n : Nat) : n = n")], "no proofs to start from in "),
+        ([GENERATED], "no statements to prove in "),
+        (["{broken"], "1 rows could not be read; the first: "),
+    ],
+)
+def test_nothing_to_begin_with_is_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: list[Any], told: str
+) -> None:
+    source = _rows(tmp_path / "mine.jsonl", *rows)
+    assert _run(source, "--out", tmp_path / "out") == Exit.UNUSABLE
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert told in line and str(source) in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_source_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(tmp_path / "nowhere.jsonl", "--out", tmp_path / "out") == Exit.UNUSABLE
+    assert "nowhere.jsonl: no file" in capsys.readouterr().err
+
+
+def test_data_that_was_changed_or_is_cut_off_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(StpError, match="prepare the data with `proofmesh stp prepare"):
+        load_prepared(out)
+    assert _run(_rows(tmp_path / "mine.jsonl", *PROVED), "--out", out) == Exit.DONE
+    content = (out / "proofs.jsonl").read_bytes()
+    (out / "proofs.jsonl").write_bytes(content[:-20])
+    with pytest.raises(StpError, match=r"the files do not match prepared\.json; prepare it again with `proofmesh stp"):
+        load_prepared(out)
+    (out / "proofs.jsonl").unlink()
+    with pytest.raises(StpError, match="cannot be read"):
+        load_prepared(out)
+
+
+def test_equal_sources_give_equal_bytes(tmp_path: Path) -> None:
+    source = _rows(tmp_path / "mine.jsonl", *PROVED)
+    for name in ("a", "b"):
+        assert _run(source, "--out", tmp_path / name, "--lemmas", "pocket") == Exit.DONE
+    assert load_prepared(tmp_path / "a").manifest.digest == load_prepared(tmp_path / "b").manifest.digest
+
+
+@pytest.mark.slow
+def test_the_bank_gives_its_warm_start_proofs_and_holds_its_test_out(tmp_path: Path) -> None:
+    assert _run("--out", tmp_path / "out") == Exit.DONE
+    data = load_prepared(tmp_path / "out")
+    held_out = {stated(each.theorem) for each in data.statements if each.split != "train"}
+    assert len(held_out) == 828 and len(data.proofs) > 3000 and len(data.conjectures) > 2000
+    assert data.manifest.sources == ("bank",)
+    trained = [each.theorem for each in data.statements if each.split == "train"]
+    assert held_out.isdisjoint(map(stated, [*trained, *(theorem for theorem, _ in data.proofs)]))
+
+
+# --- what a run takes of the data that was prepared -------------------------------------------------------------------
 NUMBERED = [Statement(Theorem(f"s_{number}", "", f"{number} = {number}")) for number in range(20)]
 
 
@@ -49,17 +242,17 @@ def test_data_that_is_not_there_or_gives_nothing_to_do_is_told(tmp_path: Path) -
         data_of(tiny_plan(tmp_path, data=str(tmp_path / "nowhere")))
     plan, folder = tiny_plan(tmp_path), tmp_path / "data"
     rows = (folder / PROOFS).read_bytes()
-    _rewrite(folder, PROOFS, b"")
+    rewrite(folder, PROOFS, b"")
     with pytest.raises(StpError, match="no proofs to start from"):
         data_of(plan)
-    _rewrite(folder, PROOFS, rows)
+    rewrite(folder, PROOFS, rows)
     given = [Statement(each) for each in GIVEN]
-    _rewrite(folder, STATEMENTS, b"".join(msgspec.json.encode(each) + b"\n" for each in given))
+    rewrite(folder, STATEMENTS, b"".join(msgspec.json.encode(each) + b"\n" for each in given))
     with pytest.raises(StpError, match="all statements have proofs already"):
         data_of(plan)
 
 
-def _rewrite(folder: Path, name: str, content: bytes) -> None:
+def rewrite(folder: Path, name: str, content: bytes) -> None:
     """Other data, as whoever prepares it would write it."""
     manifest = load_prepared(folder).manifest
     (folder / name).write_bytes(content)

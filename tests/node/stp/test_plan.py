@@ -35,9 +35,7 @@ def test_the_recipe_for_pocket_lean_is_whole() -> None:
     assert plan.mesh["up"]["learner"] == 0
 
 
-def test_flags_change_the_recipe_and_data_may_be_named_from_anywhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flags_change_the_recipe_and_data_may_be_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     file = _written(tmp_path, '[stp]\ndata = "mine"\nrounds = 3\n[stp.prover]\nsamples = 5\n')
     plan = read_plan(file, {"run": {"name": "other"}, "stp": {"rounds": 4, "prover": {"first_samples": 6}}})
@@ -180,9 +178,7 @@ def changed(folder: Path, out: Path, **config: object) -> Path:
 
 
 @pytest.mark.compute
-def test_a_base_is_one_whose_tokenizer_keeps_lean_and_whose_context_has_room(
-    llama_folder: Path, tmp_path: Path
-) -> None:
+def test_a_base_has_a_tokenizer_that_keeps_lean_and_a_context_with_room(llama_folder: Path, tmp_path: Path) -> None:
     template = load("stp")
     short = msgspec.structs.replace(template, statement=msgspec.structs.replace(template.statement, header=""))
     long = changed(llama_folder, tmp_path / "long", max_position_embeddings=2048)

@@ -27,9 +27,7 @@ async def played(bus: Bus, tasks: Sequence[Task], **changes: object) -> list[Att
         return [result async for result in proving.attempts(tasks)]
 
 
-async def test_attempts_count_what_a_plain_loop_over_the_same_samples_counts(
-    bus: Bus, lean_proxy: object, tmp_path: Path
-) -> None:
+async def test_attempts_count_what_a_loop_over_the_samples_counts(bus: Bus, lean_proxy: object, tmp_path: Path) -> None:
     file = written(tmp_path, SAMPLED)
     async with prover(bus, policy=f"proofs:{file}"):
         results = await played(bus, [task(theorem, 40) for theorem in THEOREMS], at_once=7)
@@ -46,9 +44,7 @@ async def test_attempts_count_what_a_plain_loop_over_the_same_samples_counts(
     assert not backlog["results-stp"] and not leased["results-stp"], "every result is acknowledged"
 
 
-async def test_a_prover_that_is_killed_in_the_middle_changes_no_count(
-    bus: Bus, broker: BusSettings, lean_proxy: object, tmp_path: Path
-) -> None:
+async def test_a_kill_changes_no_count(bus: Bus, broker: BusSettings, lean_proxy: object, tmp_path: Path) -> None:
     await bus.ensure(streams.run_spec(bus.run, ack_wait=2.0))  # so that the dead prover's leases soon run out
     policy = f"proofs:{written(tmp_path, SAMPLED)}"
     tasks = [task(theorem, 40, tag=f"-{turn}") for turn in range(3) for theorem in THEOREMS]
@@ -64,9 +60,7 @@ async def test_a_prover_that_is_killed_in_the_middle_changes_no_count(
     assert told(results) == {name.removesuffix("-calm"): what for name, what in told(calm).items()}
 
 
-async def test_a_run_that_goes_on_takes_what_has_come_meanwhile_and_nothing_twice(
-    bus: Bus, lean_proxy: object, tmp_path: Path
-) -> None:
+async def test_a_run_that_goes_on_takes_what_came_and_none_twice(bus: Bus, lean_proxy: object, tmp_path: Path) -> None:
     tasks = [task(theorem, 10, tag=f"-{turn}") for turn in range(2) for theorem in THEOREMS]
     async with prover(bus, policy=f"proofs:{written(tmp_path, SAMPLED)}") as work:
         kept = []
@@ -125,9 +119,7 @@ theorem cheating (p q : Prop) (h : p ∧ q) : q ∧ p := by
 """
 
 
-async def test_what_lean_refuses_of_the_proofs_that_workers_accept_is_told_with_the_reason(
-    bus: Bus, lean_proxy: object, tmp_path: Path
-) -> None:
+async def test_what_lean_refuses_of_accepted_proofs_is_told(bus: Bus, lean_proxy: object, tmp_path: Path) -> None:
     (tmp_path / "file.lean").write_text(CHEATING, encoding="utf-8")
     cheating = read_target([str(tmp_path / "file.lean"), "cheating"]).readings[0]
     file = written(tmp_path, {"cheating": ["exact cheat _", "exact ⟨h.2, h.1⟩"]})

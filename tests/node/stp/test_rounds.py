@@ -1,14 +1,21 @@
 """Whole runs of self-play on a mesh of their own: a real broker, pocket Lean, a network that learns by heart."""
 
+import asyncio
 import contextlib
 import shutil
+import sqlite3
+import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from common.lean import Theorem
+from common.life.process import kill_group, spawn_child
 from node.command.stp import run
 from node.model.checkpoint import read_weights
 from node.stp import network, training
@@ -19,9 +26,8 @@ from node.stp.records import FILE, Fate, RoundKind, Stage
 from node.stp.store import StpStore
 from node.training import __main__ as train
 from tests.commands import Called
-from tests.node.stp.tiny_run import TEST, counts_of, finished, stp, tiny_recipe
-
-pytestmark = pytest.mark.process
+from tests.node.stp import tiny_run
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -38,11 +44,12 @@ def trained_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "embeddings", lambda source, texts, *_: vectors_of(read_weights(Path(source)), texts))
 
 
+@pytest.mark.process
 @pytest.mark.compute
 def test_a_run_in_one_process_proves_conjectures_and_learns_from_what_is_verified_alone(
     called: Called, lent_lean: None, trained_here: None, tmp_path: Path
 ) -> None:
-    code, printed, errors = called(run.main_run, tiny_recipe(tmp_path, rounds=1), "--here")
+    code, printed, errors = called(run.main_run, tiny_run.tiny_recipe(tmp_path, rounds=1), "--here")
     assert code == 0, errors
     check(tmp_path / "runs/tiny", rounds=1)
     done = summarise(open_run(tmp_path / "runs/tiny")).rounds[1]
@@ -50,9 +57,10 @@ def test_a_run_in_one_process_proves_conjectures_and_learns_from_what_is_verifie
     assert done.barely and said in printed + errors
 
 
+@pytest.mark.process
 @pytest.mark.slow
 async def test_a_run_on_a_mesh_proves_conjectures_and_learns_from_what_is_verified_alone(tmp_path: Path) -> None:
-    check(await finished(tmp_path), rounds=2)
+    check(await tiny_run.finished(tmp_path), rounds=2)
 
 
 def check(directory: Path, rounds: int) -> None:
@@ -70,7 +78,7 @@ def check(directory: Path, rounds: int) -> None:
     proved = {each.name for each in store.conjectures(None, Fate.PROVED)}
     assert {each.theorem.name for each in store.prover_examples(2)} & proved, "the next training reads them"
     verified = {(each.name, each.script) for each in store.proofs()}
-    held_out = {stated(each) for each in TEST}
+    held_out = {stated(each) for each in tiny_run.TEST}
     for row in rows:
         for each in store.prover_examples(row.number):
             assert each.theorem.name.startswith("given_") or (each.theorem.name, each.proof) in verified
@@ -82,10 +90,11 @@ def check(directory: Path, rounds: int) -> None:
     assert list(directory.glob("*.png")) and (directory / "stp.html").is_file()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("fault", ["stp-1:elaboration#2", "stp-1:proving#3"])
 @pytest.mark.slow
 async def test_a_run_that_is_killed_goes_on_with_the_counts_of_one_that_is_not(tmp_path: Path, fault: str) -> None:
-    wanted = counts_of(await finished(tmp_path / "calm"))
+    wanted = tiny_run.counts_of(await tiny_run.finished(tmp_path / "calm"))
     assert await killed(tmp_path / "killed", fault) == wanted
 
 
@@ -93,9 +102,212 @@ async def killed(folder: Path, fault: str) -> dict[str, Any]:
     """The counts of a run whose process dies at a point, and that is gone on with until it ends."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    recipe = tiny_recipe(folder)
-    code, _, errors = await stp("run", recipe, fault=fault)
+    recipe = tiny_run.tiny_recipe(folder)
+    code, _, errors = await tiny_run.stp("run", recipe, fault=fault)
     assert code == -9, f"{fault} was not reached: {errors}"
-    code, _, errors = await stp("run", recipe)
+    code, _, errors = await tiny_run.stp("run", recipe)
     assert code == 0, errors
-    return counts_of(folder / "runs/tiny")
+    return tiny_run.counts_of(folder / "runs/tiny")
+
+
+# --- nodes that are killed in each stage of the rounds, and started again by the run ----------------------------------
+STAGES = {
+    "making": (Stage.SEEDED, Stage.CONJECTURED),
+    "proving": (Stage.ELABORATED, Stage.ATTEMPTED),
+    "training": (Stage.VERIFIED, Stage.SELECTED, Stage.TRAINED),
+}
+"""By what a round does then, the stages that it has reached when a node is killed. Not all in one run: a node that dies
+six times in two minutes is not started again."""
+
+ROLES = ("inference", "lean-proxy", "prover", "broker")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The counts of a run that nothing disturbs."""
+    return tiny_run.counts_of(asyncio.run(tiny_run.finished(tmp_path_factory.mktemp("calm"))))
+
+
+def nodes(run: int, role: str) -> list[psutil.Process]:
+    """The processes of a role that a run has started."""
+    return list(_nodes(run, role))
+
+
+def _nodes(run: int, role: str) -> Iterator[psutil.Process]:
+    for each in psutil.Process(run).children(recursive=True):
+        try:
+            if each.cmdline()[1:4] == ["-m", "node.command.cli", role]:
+                yield each
+        except psutil.Error:
+            continue
+
+
+def reached(directory: Path, round: int, stage: Stage) -> bool:
+    """Whether a round is at a stage or beyond it, as far as it is recorded."""
+    if not (directory / FILE).exists():
+        return False
+    with closing(sqlite3.connect(f"file:{directory / FILE}?mode=ro", uri=True)) as database:
+        try:
+            row = database.execute("SELECT stage FROM rounds WHERE number = ?", (round,)).fetchone()
+        except sqlite3.OperationalError:  # the run is just making its tables
+            return False
+    return row is not None and list(Stage).index(Stage(row[0])) >= list(Stage).index(stage)
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("stages", STAGES)
+@pytest.mark.parametrize("role", ROLES)
+async def test_counts_are_those_of_an_undisturbed_run_when_nodes_die(
+    tmp_path: Path, undisturbed: dict[str, Any], role: str, stages: str
+) -> None:
+    recipe = tiny_run.tiny_recipe(tmp_path)
+    with (tmp_path / "output.txt").open("wb") as output:
+        command = [sys.executable, "-m", "node.command.cli", "stp", "run", recipe]
+        run = await spawn_child(command, stdout=output, stderr=output)
+        try:
+            kills = await _kill_after(run, role, tmp_path / "runs/tiny", STAGES[stages])
+            assert await run.wait() == 0, (tmp_path / "output.txt").read_text()
+        finally:
+            await kill_group(run, 20)
+    assert kills, f"no {role} node was there to be killed"
+    assert tiny_run.counts_of(tmp_path / "runs/tiny") == undisturbed
+
+
+async def _kill_after(run: asyncio.subprocess.Process, role: str, directory: Path, stages: Sequence[Stage]) -> int:
+    """Kill a node of the role as soon as each of the two rounds reaches each stage; returns how many were killed."""
+    kills = 0
+    for round in (1, 2):
+        for stage in stages:
+
+            def is_there(round: int = round, stage: Stage = stage) -> bool:
+                return reached(directory, round, stage) or run.returncode is not None
+
+            await eventually(is_there, timeout=240.0, what=f"{stage} of round {round}")
+            if run.returncode is not None:
+                return kills
+            for node in nodes(run.pid, role)[:1]:
+                node.kill()
+                kills += 1
+    return kills
+
+
+# --- a Llama of some ten thousand parameters in place of our own network ----------------------------------------------
+# --- the tiny run with a Llama of some ten thousand parameters in place of our own network ---------------------------
+TEMPLATE = """
+title = "A short header"
+models = ["none"]
+sources = []
+provenance = "For tests."
+mode = "whole-proof"
+kind = "raw"
+template = "{header}{statement}"
+[output]
+code = "open"
+stops = ["\\n```"]
+[sampling]
+temperature = 1.0
+top_p = 1.0
+max_tokens = 48
+[limits]
+prompt = 400
+output = 48
+"""
+
+TRAININGS = """
+[initial]
+batch = 8
+length.steps = 120
+optimizer.rate = 4e-3
+keeping.save_every = 40
+place.device = "cpu"
+
+[round]
+batch = 8
+optimizer.rate = 3e-4
+place.device = "cpu"
+
+[final]
+batch = 8
+optimizer.rate = 3e-4
+place.device = "cpu"
+"""
+
+
+MORE = (
+    *(tiny_run.plus(f"train_{number}", number) for number in (10, 11, 12, 13)),
+    *(
+        Theorem(f"conjecture_9_{number}", "(a b : Nat)", f"a + b + {number} = {number} + (a + b)")
+        for number in range(4, 16)
+    ),
+)
+"""More to learn by heart: a language model has our own network's marks of roles and names of nothing."""
+
+
+def base_model(folder: Path) -> Path:
+    """A model with a tokenizer for our texts that has learned nothing."""
+    from node.llm.templates import load
+    from node.tuning.base_model import write_fresh
+    from node.tuning.settings import LlamaShape
+
+    texts = [each.signature for each in (*tiny_run.GIVEN, *tiny_run.TRAIN, *tiny_run.CONJECTURES, *MORE)]
+    words = f"<lemma>\n<easy theorem>\n<hard theorem>\n</hard theorem> := by\n  {tiny_run.SCRIPT}\n```"
+    shape = LlamaShape(vocab_size=400, depth=2, width=64, heads=2, kv_heads=2, hidden=128, context=384)
+    write_fresh(folder, [each for text in texts for each in (text, words)], shape, load("bfs-prover-v1"), seed=0)
+    return folder
+
+
+def model_recipe(folder: Path, model: str = "", more: str = "") -> Path:
+    """The recipe, beside its data, its base and its template; the run's folder is `runs/tiny`. `model`: what is
+    sampled; empty: the base, in the inference node itself."""
+    tiny_run.tiny_data(folder / "data", MORE)
+    base = base_model(folder / "base")
+    (folder / "short.toml").write_text(TEMPLATE, encoding="utf-8")
+    text = tiny_run.RECIPE.format(folder=folder, rounds=2)
+    first, last = text.index("[initial]"), text.index("[up]")
+    where = f'model = "{model or f"hf:{base}"}"\nbase = "{base}"\ntemplate = "{folder}/short.toml"\n{more}'
+    text = text[:first] + TRAININGS + text[last:]
+    text = text.replace('[prover]\npolicy = "inference"\n', "[prover]\n").replace("[stp]\n", f"[stp]\n{where}")
+    text = text.replace("[inference]\n", '[inference]\nmodels.hf.device = "cpu"\n')
+    file = folder / "tiny.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+async def ended(recipe: Path, fault: str = "") -> Path:
+    """The directory of a run that went to its end. `fault`: where it was killed before."""
+    if fault:
+        code, _, errors = await tiny_run.stp("run", recipe, fault=fault)
+        assert code == -9, f"{fault} was not reached: {errors}"
+    code, _, errors = await tiny_run.stp("run", recipe)
+    assert code == 0, errors
+    return recipe.parent / "runs/tiny"
+
+
+@pytest.fixture(scope="module")
+async def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return await ended(model_recipe(tmp_path_factory.mktemp("calm")))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+async def test_a_model_proves_conjectures_and_learns_from_what_is_verified(calm: Path) -> None:
+    store = StpStore(calm / FILE, read_only=True)
+    rows = store.rounds()
+    assert [(each.kind, each.stage, each.weights) for each in rows] == [
+        (RoundKind.INITIAL, Stage.DONE, 1),
+        (RoundKind.SELF_PLAY, Stage.DONE, 2),
+        (RoundKind.SELF_PLAY, Stage.DONE, 3),
+        (RoundKind.FINAL, Stage.DONE, 4),
+    ]
+    assert store.solved(), "statements are proved"
+    fates = Counter(each.fate for each in store.conjectures())
+    assert fates[Fate.PROVED], f"conjectures are proved: {fates}"
+    proved = {each.name for each in store.conjectures(None, Fate.PROVED)}
+    assert {each.theorem.name for each in store.prover_examples(2)} & proved, "the second round trains on them"
+    assert all(Path(str(row.checkpoint), "config.json").is_file() for row in rows)
+    store.close()
+    before = tiny_run.counts_of(calm)
+    code, _, errors = await tiny_run.stp("resume", calm)
+    assert (code, tiny_run.counts_of(calm)) == (0, before), errors
