@@ -3,6 +3,7 @@
 import gzip
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
@@ -73,15 +74,8 @@ def row(name: str, split: str = "train", level: int = 1) -> TheoremRow:
 
 
 def planned(number: int, name: str = "t", purpose: str = "train", evaluation: int | None = None) -> Planned:
-    attempt = Attempt(
-        attempt_id=f"run-{number}",
-        theorem_id=name,
-        theorem=theorem(name),
-        purpose=Purpose(purpose),
-        simulations=16,
-        seed=number,
-    )
-    return Planned(number, attempt, evaluation)
+    fields: dict[str, Any] = {"theorem_id": name, "theorem": theorem(name), "simulations": 16, "seed": number}
+    return Planned(number, Attempt(attempt_id=f"run-{number}", purpose=Purpose(purpose), **fields), evaluation)
 
 
 def transition(number: int) -> Transition:

@@ -27,30 +27,17 @@ from tests.node.learner.stand_in import StandInTrainer
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 
 
-def test_the_same_theorems_are_held_out_everywhere() -> None:
-    rows = [BankTransition(f"t{index % 50}", 1, "f", f"s{index}", "rfl", 1) for index in range(500)]
-    trained, held_out = data.split_held_out(rows)
-    assert len(trained) + len(held_out) == 500 and 0 < len(held_out) < 150
-    assert data.split_held_out(rows[:1]) in (([trained[0]], []), ([], [held_out[0]]))
-
-
-def test_a_warm_start_can_use_a_share_of_the_theorems_and_is_measured_on_the_same_ones() -> None:
+def test_a_warm_start_can_use_a_share_of_the_theorems_and_the_same_are_held_out_everywhere() -> None:
     rows = [BankTransition(f"t{index % 200}", 1, "f", f"s{index}", f"rw [h{index % 200}]", 1) for index in range(2000)]
     whole, held_out = data.split_held_out(rows)
+    assert len(whole) + len(held_out) == 2000 and 0 < len(held_out) < 600
+    assert data.split_held_out(rows[:1]) in (([whole[0]], []), ([], [held_out[0]]))
     part, same = data.split_held_out(rows, 0.4)
-    assert same == held_out
-    assert 0.25 < len(part) / len(whole) < 0.55
+    assert same == held_out and 0.25 < len(part) / len(whole) < 0.55
     assert {each.state for each in part} < {each.state for each in whole}
     tactics = {each.tactic for each in part}
     assert len(part) == 10 * len(tactics), "a theorem is used with all its steps or not at all"
     assert data.split_held_out(rows, 0.0)[0] == []
-
-
-def test_a_bank_that_trains_on_nothing_but_its_test_statements_is_refused(tmp_path: Path) -> None:
-    bank = write_bank(tmp_path / "bank")
-    (bank / "test.jsonl.gz").write_bytes((bank / "train.jsonl.gz").read_bytes())
-    with pytest.raises(DataError, match="no train statements"):
-        data.load(LearnerSettings(bank=str(bank)), tmp_path / "segments")
 
 
 def settings_for(folder: Path, **changes: bool | int | str) -> LearnerSettings:
@@ -91,11 +78,15 @@ def test_a_missing_split_is_named_where_it_is_needed(tmp_path: Path) -> None:
         data.load(settings, tmp_path / "segments")
 
 
-def test_a_name_that_stands_for_two_statements_is_refused(tmp_path: Path) -> None:
+def test_one_name_for_two_statements_and_no_others_than_those_to_be_scored_are_refused(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, checkpoint="some/where")
-    file = tmp_path / "bank" / "test.jsonl.gz"
-    file.write_bytes(gzip.compress(gzip.decompress(file.read_bytes()).replace(b"test_0", b"train_0")))
+    train, test = (tmp_path / "bank" / f"{split}.jsonl.gz" for split in ("train", "test"))
+    test.write_bytes(gzip.compress(gzip.decompress(test.read_bytes()).replace(b"test_0", b"train_0")))
     with pytest.raises(DataError, match="1 names belong to several statements each, first 'train_0'"):
+        data.load(settings, tmp_path / "segments")
+    settings.plan.evaluate = True
+    test.write_bytes(train.read_bytes())
+    with pytest.raises(DataError, match="no train statements"):
         data.load(settings, tmp_path / "segments")
 
 
@@ -151,10 +142,7 @@ async def test_a_warm_start_ends_when_its_loss_falls_no_more(tmp_path: Path, mon
 def write(folder: Path, **splits: list[tuple[str, str]]) -> Path:
     """A bank of (name, conclusion) without transitions."""
     for split, statements in splits.items():
-        rows = [
-            {"name": name, "binders": "", "conclusion": conclusion, "family": folder.name, "level": 1}
-            for name, conclusion in statements
-        ]
+        rows = [statement(name, "", conclusion) | {"family": folder.name} for name, conclusion in statements]
         write_rows(folder / f"{split}.jsonl.gz", rows)
     return folder
 
@@ -165,17 +153,10 @@ def settings(*banks: str, **changes: Any) -> LearnerSettings:
     return found
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("pocket", BankPart("pocket")),
-        ("pocket*0.5", BankPart("pocket", 0.5)),
-        ("my/bank*2", BankPart("my/bank", 2.0)),
-        ("bank:my/bank", BankPart("my/bank")),
-    ],
-)
-def test_a_bank_is_a_folder_and_a_weight(text: str, part: BankPart) -> None:
-    assert parse(text) == part
+def test_a_bank_is_a_folder_and_a_weight() -> None:
+    parts = [("pocket", 1.0), ("pocket", 0.5), ("my/bank", 2.0), ("my/bank", 1.0)]
+    texts = ("pocket", "pocket*0.5", "my/bank*2", "bank:my/bank")
+    assert [parse(text) for text in texts] == [BankPart(*part) for part in parts]
 
 
 @pytest.mark.parametrize(
@@ -233,8 +214,7 @@ def test_no_bank_trains_on_what_another_is_scored_on(tmp_path: Path) -> None:
     one = write(tmp_path / "one", train=[("a", "1 = 1"), ("b", "2 = 2"), ("c", "2 = 2")])
     two = write(tmp_path / "two", train=[("d", "2 = 2"), ("e", "3 = 3")], test=[("f", "1 = 1")])
     loaded = data.load(settings(str(one), str(two)), tmp_path / "segments")
-    assert [row.theorem.name for row in loaded.train] == ["b", "c", "e"]
-    assert [row.theorem.name for row in loaded.test] == ["f"]
+    assert [row.theorem.name for row in (*loaded.train, *loaded.test)] == ["b", "c", "e", "f"]
     assert loaded.notes == [
         "1 train statements (first a) and 0 transitions are left out of training: evaluations have the same statements",
         "1 train statements are left out: another of the banks has them, too",

@@ -15,7 +15,6 @@ from common.lean import Context, Place, Theorem
 from common.life import faults
 from common.protocol import subjects
 from common.protocol.attempts import LEARNER, Attempt, Purpose
-from common.protocol.messages import NodeInfo
 from common.records.lately import Fault
 from common.records.rows import TheoremRow
 from common.records.store import Store
@@ -23,7 +22,7 @@ from node.lean.text.script import below
 from node.learner.attempts import dispatcher
 from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.run import Run
-from tests.message_values import named
+from tests.message_values import named, node_info
 from tests.node.learner.builders import FAILED, result, row
 from tests.node.learner.works import check_fault, collecting, dispatching, taken
 from tests.node.prover.nodes import inference_node, run_folder, running
@@ -100,11 +99,7 @@ async def test_a_gap_in_a_file_is_never_disproved_and_a_statement_below_one_is(r
 async def test_capacities_are_believed_within_reason(run: Run, bus: Bus) -> None:
     works = await Dispatcher.create(run)
     for number, searches in enumerate((2**53, 3)):
-        said = {"searches": searches}
-        info = NodeInfo(
-            named(f"prover-{number}"), role="prover", host="h", pid=1, version="0", started=0.0, capacity=said
-        )
-        await bus.register(info)
+        await bus.register(node_info(named(f"prover-{number}"), capacity={"searches": searches}))
     assert await works.slots() == dispatcher.MOST_SEARCHES + 3
 
 

@@ -13,7 +13,7 @@ from common.bus import Bus
 from common.curves import Tail
 from common.output.command import UserError
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
-from common.protocol.messages import NodeInfo, Point, WeightsState
+from common.protocol.messages import Point, WeightsState
 from common.records.rows import EvaluationRow, Tried, Verdict, WeightsRow
 from common.records.store import Store
 from common.weights import KEY
@@ -22,7 +22,7 @@ from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.attempts.evaluation import EvaluationHistory, Evaluator, Tally, evaluated, needs_attempt, solved_by
 from node.learner.learning.publisher import Publisher
 from node.learner.run import Recorded, Run
-from tests.message_values import named
+from tests.message_values import named, node_info
 from tests.node.learner.builders import FAILED as NO_PROOF, planned, proved, result, row
 from tests.node.learner.stand_in import StandInTrainer
 from tests.node.learner.works import taken
@@ -203,9 +203,7 @@ def run(run: Run) -> Run:
 @asynccontextmanager
 async def process(run: Run, bus: Bus, folder: Path, step: int = 0, searches: int = 60) -> AsyncIterator[World]:
     """A learner's process from its start, on a mesh with so many search slots; at the end it is killed."""
-    said = {"searches": searches}
-    prover = NodeInfo(named("prover"), role="prover", host="h", pid=1, version="0", started=0.0, capacity=said)
-    await bus.register(prover)
+    await bus.register(node_info(named("prover"), capacity={"searches": searches}))
     await run.store.call(Store.add_theorems, run.data.scored)
     run.on_recorded.clear()
     trainer = StandInTrainer(folder)

@@ -8,7 +8,7 @@ import pytest
 from common.bus import Bus
 from common.curves import Tail
 from common.protocol.attempts import AttemptStatistics
-from common.protocol.messages import NetworkFacts, NodeInfo, PauseHold, WeightsState
+from common.protocol.messages import NetworkFacts, PauseHold, WeightsState
 from common.records.store import Store
 from common.seeds import derive_seed
 from common.weights import KEY as WEIGHTS
@@ -19,7 +19,7 @@ from node.learner.learning.phases import PlanSettings, Progress
 from node.learner.learning.publisher import Publisher
 from node.learner.replay.replay import epochs, sample
 from node.learner.run import Run
-from tests.message_values import named
+from tests.message_values import named, node_info
 from tests.node.learner.builders import planned, proved, result, shown
 from tests.node.learner.stand_in import StandInTrainer
 from tests.waiting import eventually
@@ -120,7 +120,6 @@ async def test_inference_pauses_where_it_computes_on_the_trainers_gpu_while_ther
 ) -> None:
     monkeypatch.setattr(compute_hold, "ACK_TIMEOUT", 0.05)  # nobody acknowledges here
     run.settings.schedule.pause = "auto"
-    info = NodeInfo(node_id=named("inference"), role="inference", host="h", pid=1, version="0", started=0.0)
     seen: list[PauseHold] = []
     await bus.watch_state(PAUSE, PauseHold, lambda state: seen.append(state) if state else None)
     held = []
@@ -136,7 +135,7 @@ async def test_inference_pauses_where_it_computes_on_the_trainers_gpu_while_ther
         start=1,
     ):
         trainer.group.gpus, run.settings.schedule.pause_budget = gpus, budget
-        await bus.register(msgspec.structs.replace(info, facts=NetworkFacts(gpu=gpu)))
+        await bus.register(node_info(named("inference"), "inference", facts=NetworkFacts(gpu=gpu)))
         beside = await begun(run, trainer)
         await record(run, number, 4)
         await beside.turn(RL)

@@ -71,10 +71,7 @@ def test_a_training_phase_never_takes_more_than_the_budget() -> None:
 
 
 def test_learning_rates_fall_to_a_tenth_when_an_end_is_known() -> None:
-    assert rate_factor(0.3, None) == 0.3
-    assert rate_factor(0.3, 0.0) == pytest.approx(0.3)
-    assert rate_factor(0.3, 0.5) == pytest.approx(0.165)
-    assert rate_factor(0.3, 1.7) == pytest.approx(0.03)
+    assert [rate_factor(0.3, done) for done in (None, 0.0, 0.5, 1.7)] == pytest.approx([0.3, 0.3, 0.165, 0.03])
 
 
 def test_the_compute_is_ours_only_while_the_broker_has_confirmed_it() -> None:
@@ -90,74 +87,63 @@ def test_the_compute_is_ours_only_while_the_broker_has_confirmed_it() -> None:
     assert hold.release() == PauseHold(epoch=8, seconds=0.0) and not hold.ours(110.0)
 
 
-def walk(plan: PlanSettings) -> list[str]:
-    progress, seen = Progress(), []
-    while not seen or seen[-1] != DONE:
-        seen.append(progress.phase)
-        progress = advance(progress, plan)
-    return seen
+LATER = {"learned": 1200.0, "evaluation": 60.0, "transitions": 100}
+SLOW = PlanSettings(evaluate=True, minutes=7.0, transitions=600, training_steps=400, limit_minutes=25.0)
+BEHIND = Progress(phase=RL, worked=700.0, learned=500.0, evaluation=60.0, transitions=300, training_steps=500)
+EXPANDED = Progress(phase=RL, expansions=250)
+DECIDED = PlanSettings(minutes=30, until_decided=True)
 
 
-def test_learning_ends_with_its_expansions_on_whatever_machine() -> None:
-    plan = PlanSettings(expansions=1000)
-    progress = Progress(phase=RL, expansions=250)
-    assert share_done(progress, plan) == 0.25 and not finished(tick(progress, 1e6), plan)
-    assert finished(replace(progress, expansions=1000), plan)
-    both = replace(plan, minutes=1.0)
-    assert share_done(tick(progress, 30), both) == 0.5 and finished(tick(progress, 61), both)
+@pytest.mark.parametrize(
+    ("plan", "progress", "share", "over"),
+    [
+        (PlanSettings(minutes=2), Progress(phase=RL), 0.0, False),
+        (PlanSettings(minutes=2), Progress(phase=RL, learned=30), 0.25, False),
+        (PlanSettings(minutes=2), Progress(phase=RL, learned=130), 1.0, True),
+        (PlanSettings(), Progress(phase=RL, learned=130), None, False),
+        # Cut short by the limit: the share is of what there will be.
+        (PlanSettings(minutes=10, limit_minutes=200 / 60), Progress(phase=RL, learned=60, worked=120), 0.5, False),
+        # On whatever machine it ends with its expansions, or with what comes first.
+        (PlanSettings(expansions=1000), tick(EXPANDED, 1e6), 0.25, False),
+        (PlanSettings(expansions=1000), replace(EXPANDED, expansions=1000), 1.0, True),
+        (PlanSettings(expansions=1000, minutes=1.0), tick(EXPANDED, 30), 0.5, False),
+        (PlanSettings(expansions=1000, minutes=1.0), tick(EXPANDED, 61), 1.0, True),
+        # A slow machine goes on until it has found and trained enough, or the limit comes; then the rates have fallen.
+        (SLOW, BEHIND, pytest.approx(0.5, abs=0.02), False),
+        (SLOW, replace(BEHIND, transitions=600), 1.0, True),
+        (SLOW, replace(BEHIND, transitions=600, training_steps=399), 399 / 400, False),
+        (SLOW, Progress(phase=RL, worked=1500 - 60 * 1.25 - 20, **LATER), pytest.approx(1.0), True),
+        # It ends early when every theorem is decided, if the plan says so.
+        (DECIDED, Progress(phase=RL, learned=10.0), pytest.approx(1 / 180), False),
+        (DECIDED, Progress(phase=RL, learned=10.0, undecided=1), pytest.approx(1 / 180), False),
+        (DECIDED, Progress(phase=RL, learned=10.0, undecided=0), pytest.approx(1 / 180), True),
+        (DECIDED, Progress(phase=RL, learned=1800.0, undecided=1), 1.0, True),
+        (PlanSettings(minutes=30), Progress(phase=RL, learned=10.0, undecided=0), pytest.approx(1 / 180), False),
+        # The control goes by steps.
+        (PlanSettings(control_steps=20), Progress(phase=CONTROL, steps=5), 0.25, False),
+        (PlanSettings(control_steps=10), tick(Progress(phase=CONTROL), 100, steps=9), 0.9, False),
+        (PlanSettings(control_steps=10), tick(Progress(phase=CONTROL), 100, steps=10), 1.0, True),
+        (PlanSettings(control_steps=0), Progress(phase=CONTROL), 1.0, True),
+    ],
+)
+def test_how_much_of_learning_is_done(plan: PlanSettings, progress: Progress, share: float | None, over: bool) -> None:
+    assert (share_done(progress, plan), finished(progress, plan)) == (share, over)
 
 
 def test_the_control_takes_steps_in_place_of_learning() -> None:
-    plan = PlanSettings(evaluate=True, control_steps=10)
-    assert walk(plan) == [WARM_START, EVALUATE_BEFORE, CONTROL, EVALUATE_AFTER, DONE]
-    progress = Progress(phase=CONTROL)
-    assert not finished(tick(progress, 100, steps=9), plan)
-    assert finished(tick(progress, 100, steps=10), plan)
-    assert finished(progress, PlanSettings(control_steps=0))
-
-
-def test_learning_ends_early_when_every_theorem_is_decided_if_the_plan_says_so() -> None:
-    plan = PlanSettings(minutes=30, until_decided=True)
-    learning = Progress(phase=RL, learned=10.0)
-    assert not finished(learning, plan) and not finished(replace(learning, undecided=1), plan)
-    assert finished(replace(learning, undecided=0), plan)
-    assert not finished(replace(learning, undecided=0), PlanSettings(minutes=30))
-    assert finished(replace(learning, undecided=1, learned=1800.0), plan)
+    progress, seen = Progress(), []
+    while progress.phase != DONE:
+        seen.append(progress.phase)
+        progress = advance(progress, PlanSettings(evaluate=True, control_steps=10))
+    assert seen == [WARM_START, EVALUATE_BEFORE, CONTROL, EVALUATE_AFTER]
 
 
 def test_learning_is_cut_short_so_that_the_run_ends_in_time() -> None:
     plan = PlanSettings(evaluate=True, minutes=60, limit_minutes=12)
-    progress = tick(Progress(), 100)
-    progress = tick(advance(progress, plan), 120)
-    progress = advance(progress, plan)
+    progress = advance(tick(advance(tick(Progress(), 100), plan), 120), plan)
     assert progress.phase == RL and progress.evaluation == 120
     left = learning_left(progress, plan)
-    assert left == 720 - 220 - 150 - 20
-    assert finished(tick(progress, left), plan)
-
-
-def test_the_share_done_goes_by_time_or_by_steps() -> None:
-    plan = PlanSettings(minutes=2)
-    assert share_done(Progress(phase=RL), plan) == 0
-    assert share_done(Progress(phase=RL, learned=30), plan) == 0.25
-    assert share_done(Progress(phase=RL, learned=130), plan) == 1
-    assert share_done(Progress(phase=RL, learned=130), PlanSettings()) is None
-    assert share_done(Progress(phase=CONTROL, steps=5), PlanSettings(control_steps=20)) == 0.25
-    # Cut short by the limit: the share is of what there will be.
-    assert (
-        share_done(Progress(phase=RL, learned=60, worked=120), PlanSettings(minutes=10, limit_minutes=200 / 60)) == 0.5
-    )
-
-
-def test_a_slow_machine_learns_beyond_its_minutes_until_it_has_found_and_trained_enough_or_the_limit_comes() -> None:
-    plan = PlanSettings(evaluate=True, minutes=7.0, transitions=600, training_steps=400, limit_minutes=25.0)
-    behind = Progress(phase=RL, worked=700.0, learned=500.0, evaluation=60.0, transitions=300, training_steps=500)
-    assert not finished(behind, plan)
-    assert share_done(behind, plan) == pytest.approx(0.5, abs=0.02)
-    assert finished(replace(behind, transitions=600), plan)
-    assert not finished(replace(behind, transitions=600, training_steps=399), plan)
-    late = Progress(phase=RL, worked=1500 - 60 * 1.25 - 20, learned=1200.0, evaluation=60.0, transitions=100)
-    assert finished(late, plan) and share_done(late, plan) == pytest.approx(1.0), "the learning rates have fallen"
+    assert left == 720 - 220 - 150 - 20 and finished(tick(progress, left), plan)
 
 
 KNOWN_REFS = [("known", position) for position in range(100)]
@@ -165,9 +151,8 @@ FOUND_REFS = [("found", position) for position in range(50)]
 
 
 def test_a_chance_is_that_of_at_least_one_sample_in_k() -> None:
-    assert chance(math.log(0.25), 1) == pytest.approx(0.25)
-    assert chance(math.log(0.25), 6) == pytest.approx(1 - 0.75**6)
-    assert chance(0.0, 6) == pytest.approx(1.0)
+    chances = [chance(math.log(0.25), 1), chance(math.log(0.25), 6), chance(0.0, 6)]
+    assert chances == pytest.approx([0.25, 1 - 0.75**6, 1.0])
     assert 0 <= chance(-500.0, 6) < 1e-9
 
 
@@ -186,14 +171,11 @@ def test_a_loss_within_noise_of_the_threshold_is_no_damage() -> None:
     assert not compared(0.5, 0.42, noise=0.4).is_damage(0.15)
 
 
-def test_what_was_known_and_what_was_found_count_the_same() -> None:
+def test_known_and_found_transitions_count_the_same_if_both_were_measured_on_them_and_few_do_not() -> None:
     best = dict.fromkeys([*KNOWN_REFS, *FOUND_REFS], 0.5)
     forgotten = {ref: 0.3 if ref in KNOWN_REFS else 0.7 for ref in best}
     found = compare(best, forgotten, [KNOWN_REFS, FOUND_REFS], 24)
     assert found is not None and found.candidate == pytest.approx(0.5)
-
-
-def test_only_transitions_that_both_were_measured_on_count_and_few_do_not() -> None:
     best = dict.fromkeys(KNOWN_REFS, 0.5)
     candidate = dict.fromkeys([*KNOWN_REFS[:30], *FOUND_REFS], 0.2)
     found = compare(best, candidate, [KNOWN_REFS, FOUND_REFS], 24)
@@ -213,13 +195,7 @@ def test_counts_are_exact_and_the_interval_is_that_of_the_paired_difference() ->
     assert (found.total, found.before, found.after, found.both) == (160, 50, 70, 40)
     assert found.difference == pytest.approx(20 / 160)
     # 30 gained, 10 lost: standard error sqrt((40 - 20²/160) / 160²) = 0.0387.
-    assert found.low == pytest.approx(0.125 - 1.96 * 0.0387, abs=0.01)
-    assert found.high == pytest.approx(0.125 + 1.96 * 0.0387, abs=0.01)
-
-
-def test_evaluations_of_different_theorems_are_refused() -> None:
-    with pytest.raises(ValueError, match="different theorems"):
-        summary.compare(outcomes(total=3), outcomes(total=4), seed=1)
+    assert (found.low, found.high) == pytest.approx((0.125 - 1.96 * 0.0387, 0.125 + 1.96 * 0.0387), abs=0.01)
 
 
 def test_a_statement_that_is_undecided_on_either_side_is_left_out_and_never_counts_as_unsolved() -> None:
@@ -232,9 +208,11 @@ def test_a_statement_that_is_undecided_on_either_side_is_left_out_and_never_coun
     assert (found.difference, found.low, found.high) == (alone.difference, alone.low, alone.high) == (0.5, 0.0, 1.0)
 
 
-def test_evaluations_with_nothing_decided_twice_say_nothing_about_the_difference() -> None:
+def test_evaluations_with_nothing_decided_twice_or_of_different_theorems_say_nothing() -> None:
     found = summary.compare({"a": None, "b": True}, {"a": True, "b": None}, seed=1)
     assert (found.compared, found.difference, found.low, found.high) == (0, 0.0, -1.0, 1.0)
+    with pytest.raises(ValueError, match="different theorems"):
+        summary.compare(outcomes(total=3), outcomes(total=4), seed=1)
 
 
 def test_counts_of_other_processes_are_kept_when_they_have_gone() -> None:

@@ -24,7 +24,7 @@ from node.learner.learning import compute_hold, publisher as publisher_module
 from node.learner.learning.compute_hold import KEY as PAUSE_KEY, ComputeHolder
 from node.learner.learning.publisher import Publisher, versions_stored
 from node.learner.run import SOLVE_WINDOW, Run
-from tests.message_values import named
+from tests.message_values import named, node_info
 from tests.node.learner.builders import planned, shown
 from tests.node.learner.stand_in import StandInTrainer
 from tests.waiting import eventually, until
@@ -160,19 +160,8 @@ async def test_inference_is_held_for_an_epoch_and_released(run: Run, bus: Bus, m
 
     await bus.serve(PAUSE, messages.PauseRequest, pause, queue=None, limit=1)
     await bus.serve(RESUME, messages.PauseRequest, resume, queue=None, limit=1)
-    info = messages.NodeInfo(
-        node_id=named("inference-1"),
-        role="inference",
-        host="h",
-        pid=1,
-        version="0",
-        started=0.0,
-        facts=messages.NetworkFacts(),
-    )
-    await bus.register(info)
-    await bus.register(
-        msgspec.structs.replace(info, node_id=named("inference-2"), facts=messages.ModelFacts(model="openai:prover"))
-    )
+    for number, facts in enumerate((messages.NetworkFacts(), messages.ModelFacts(model="openai:prover"))):
+        await bus.register(node_info(named(f"inference-{number}"), "inference", facts=facts))
     await bus.put_state(PAUSE_KEY, messages.PauseHold(epoch=4, seconds=9e9))
     holds = ComputeHolder(run)
     await holds.restore()

@@ -11,12 +11,9 @@ import pytest
 from broker import streams
 from common.bus import Bus, BusSettings, names
 from common.bus.stored import api
-from common.lean import Theorem
-from common.protocol.attempts import Attempt
-from common.protocol.messages import NodeInfo
 from common.protocol.subjects import todo
 from node.command import runs, status as command
-from tests.message_values import named
+from tests.message_values import attempt, named, node_info
 
 
 @pytest.fixture
@@ -45,8 +42,7 @@ def test_a_mesh_shows_its_nodes_and_the_protections_of_its_lean_processes(status
 @pytest.fixture
 async def kept(broker: BusSettings, bus: Bus) -> Bus:
     """The run of `bus`, with one attempt in its queue."""
-    attempt = Attempt("a1", theorem_id="t", theorem=Theorem("t", "", "True"), purpose="train", simulations=1, seed=1)
-    await bus.publish_durable(todo("train"), attempt, message_id="a1")
+    await bus.publish_durable(todo("train"), attempt("a1"), message_id="a1")
     return bus
 
 
@@ -57,12 +53,8 @@ async def call(broker: BusSettings, *arguments: str) -> int:
 PROVER = named("prover-1")
 
 
-def node(name: str) -> NodeInfo:
-    return NodeInfo(node_id=name, role="prover", host="h", pid=1, version="0", started=1.0)
-
-
 async def test_runs_are_listed_in_full(broker: BusSettings, kept: Bus, capsys: pytest.CaptureFixture[str]) -> None:
-    await kept.register(node(PROVER))
+    await kept.register(node_info(PROVER))
     foreign = {"name": "shop-results", "subjects": ["sales.>"], "storage": "memory"}
     await api(kept._replies, "STREAM.CREATE.shop-results", foreign)
     try:
@@ -81,7 +73,7 @@ async def test_runs_are_listed_in_full(broker: BusSettings, kept: Bus, capsys: p
 
 
 async def test_a_run_at_work_is_not_removed(broker: BusSettings, kept: Bus, capsys: pytest.CaptureFixture[str]) -> None:
-    await kept.register(node(PROVER))
+    await kept.register(node_info(PROVER))
     assert await call(broker, "remove", kept.run, "--yes") == 1
     assert "1 node of run" in (said := capsys.readouterr().err) and PROVER in said
     await kept.unregister("prover", PROVER)

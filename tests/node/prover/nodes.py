@@ -25,51 +25,51 @@ from tests.background import Background, RunOnBroker
 from tests.results import results
 from tests.waiting import eventually
 
+Inference = tuple[NodeContext, asyncio.Task[None]]
+
 ENGINE = EngineSettings(slots=4, cells=8, new_tokens=32)
 
 
 @asynccontextmanager
-async def inference_node(bus: Bus, broker: BusSettings, weights: str = "") -> AsyncIterator[TacticReply]:
-    """An inference node with these weights, without with the run's; its first answer."""
+async def _inference(bus: Bus, broker: BusSettings, settings: InferenceSettings) -> AsyncIterator[Inference]:
+    """An inference node and its work."""
     context = NodeContext("inference", NodeSettings(run=bus.run, bus=broker))
     context.bus = await Bus.connect(broker, run=bus.run, name=context.id, wait=10)
-    work = asyncio.create_task(Serving(InferenceSettings(weights=weights, engine=ENGINE), context).run())
-    first = TacticRequest(state="⊢ True", samples=2, seed=0)
-    answer = asyncio.create_task(
-        context.bus.request_patiently(subjects.TACTIC_REQUEST, first, TacticReply, timeout=10, deadline=60)
-    )
+    work = asyncio.create_task((ModelServing if settings.model else Serving)(settings, context).run())
     try:
-        await asyncio.wait({work, answer}, return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            answer.cancel()
-            work.result()  # what ended it
-        yield await answer
-    finally:
-        context.stopping.set()
-        await asyncio.wait({work}, timeout=60)
-        await context.cancel_tasks()
-        await context.bus.close()
-
-
-@asynccontextmanager
-async def model_node(bus: Bus, broker: BusSettings, model: str, **settings: object) -> AsyncIterator[NodeContext]:
-    """An inference node that serves a language model; it is registered and answers when the block begins."""
-    context = NodeContext("inference", NodeSettings(run=bus.run, bus=broker))
-    context.bus = await Bus.connect(broker, run=bus.run, name=context.id, wait=10)
-    fields = {"models": ModelSettings(patience=0.3, wait=0.02, failures=1000)} | settings
-    work = asyncio.create_task(ModelServing(InferenceSettings(model=model, **fields), context).run())  # type: ignore[arg-type]
-    try:
-        await eventually(lambda: work.done() or context.facts is not None)
-        if work.done():
-            work.result()  # what ended it
-        await bus.register(context.info())
-        yield context
+        yield context, work
     finally:
         context.stopping.set()
         await asyncio.wait({work}, timeout=60)
         await context.cancel_tasks()
         await context.bus.unregister(context.role, context.id)
         await context.bus.close()
+
+
+@asynccontextmanager
+async def inference_node(bus: Bus, broker: BusSettings, weights: str = "") -> AsyncIterator[TacticReply]:
+    """An inference node with these weights, without with the run's; its first answer."""
+    async with _inference(bus, broker, InferenceSettings(weights=weights, engine=ENGINE)) as (context, work):
+        first = TacticRequest(state="⊢ True", samples=2, seed=0)
+        asked = context.bus.request_patiently(subjects.TACTIC_REQUEST, first, TacticReply, timeout=10, deadline=60)
+        answer = asyncio.create_task(asked)
+        await asyncio.wait({work, answer}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            answer.cancel()
+            work.result()  # what ended it
+        yield await answer
+
+
+@asynccontextmanager
+async def model_node(bus: Bus, broker: BusSettings, model: str, **settings: object) -> AsyncIterator[NodeContext]:
+    """An inference node that serves a language model; it is registered and answers when the block begins."""
+    fields = {"models": ModelSettings(patience=0.3, wait=0.02, failures=1000)} | settings
+    async with _inference(bus, broker, InferenceSettings(model=model, **fields)) as (context, work):  # type: ignore[arg-type]
+        await eventually(lambda: work.done() or context.facts is not None)
+        if work.done():
+            work.result()  # what ended it
+        await bus.register(context.info())
+        yield context
 
 
 @contextmanager

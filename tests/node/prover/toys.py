@@ -4,13 +4,14 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
 
-from common.lean import BadStatement, Branch, Outcome, OutcomeKind, ProofTree, Step, Theorem
+from common.lean import BadStatement, Branch, Outcome, OutcomeKind, ProofTree, Step
 from common.protocol.attempts import Attempt, Purpose
 from common.seeds import derive_seed
 from node.prover.policies.policy import Advice, Proposal
 from node.prover.search.methods import ProofSearch
 from node.prover.search.simulation import Leaf
 from node.prover.search.tree import ancestors
+from tests import message_values as values
 
 PROVED = Outcome(OutcomeKind.PROVED)
 ERROR = Outcome(OutcomeKind.ERROR, message="tactic failed")
@@ -118,15 +119,8 @@ def check_marks(search: ProofSearch) -> None:
 
 
 def attempt(simulations: int = 40, **changes: object) -> Attempt:
-    fields: dict[str, object] = {
-        "attempt_id": "a1",
-        "theorem_id": "t1",
-        "theorem": Theorem("t", "", "True"),
-        "purpose": Purpose.TRAIN,
-        "simulations": simulations,
-        "seed": 7,
-    }
-    return Attempt(**{**fields, **changes})  # type: ignore[arg-type]
+    fields = {"attempt_id": "a1", "theorem_id": "t1", "purpose": Purpose.TRAIN, "simulations": simulations, "seed": 7}
+    return values.attempt(**{**fields, **changes})
 
 
 class Says:

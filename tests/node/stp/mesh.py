@@ -19,7 +19,7 @@ from node.prover.policies.proofs import normalised
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from node.stp.work import Proving, Task
-from tests.message_values import named
+from tests.message_values import named, node_info
 from tests.node.prover.nodes import running
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")
@@ -80,9 +80,7 @@ async def proving_on(bus: Bus, **changes: object) -> AsyncIterator[Proving]:
 
 
 def info(role: str, **capacity: int) -> NodeInfo:
-    return NodeInfo(
-        node_id=named(role), role=role, host="here", pid=1, version="1", started=time.time(), capacity=capacity
-    )
+    return node_info(named(role), role, started=time.time(), capacity=capacity)
 
 
 @asynccontextmanager
