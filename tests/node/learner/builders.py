@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import tomli_w
 from prometheus_client.parser import text_string_to_metric_families
 
 from common.lean import ProofTree, Theorem
@@ -17,44 +18,18 @@ from node.learner.algorithms.alphaproof import AlphaProof
 from node.learner.choosing.matchmaker import Matchmaker
 from node.learner.settings import LearnerSettings
 
-TINY = """
-[learner]
-bank = "{bank}"
-ahead = 2.0
-verify_gather = 0.2
-keep_checkpoints = 2
 
-[learner.model]
-vocab_size = 320
-depth = 1
-width = 16
-heads = 2
-kv_heads = 2
-hidden = 32
-context = 64
-
-[learner.matchmaker]
-budget = 8
-disprove_chance = 0.2
-
-[learner.schedule]
-fresh = 2
-patience = 1.0
-steps_limit = 2
-training_budget = 0.9
-checkpoint_every = 1
-
-[learner.trainer]
-batch = 8
-threads = 1
-
-[learner.warm_start]
-steps = 4
-every = 2
-validation = 16
-decay = 0.0
-"""
-"""The settings of a learner with a tiny network, in a mesh file."""
+def tiny_learner(bank: Path, **sections: dict[str, object]) -> str:
+    """The settings of a learner with a tiny network, in a mesh file; `sections` are added."""
+    learner = {
+        **{"bank": str(bank), "ahead": 2.0, "verify_gather": 0.2, "keep_checkpoints": 2},
+        "model": {"vocab_size": 320, "depth": 1, "width": 16, "heads": 2, "kv_heads": 2, "hidden": 32, "context": 64},
+        "matchmaker": {"budget": 8, "disprove_chance": 0.2},
+        "schedule": {"fresh": 2, "patience": 1.0, "steps_limit": 2, "training_budget": 0.9, "checkpoint_every": 1},
+        "trainer": {"batch": 8, "threads": 1},
+        "warm_start": {"steps": 4, "every": 2, "validation": 16, "decay": 0.0},
+    }
+    return tomli_w.dumps({"learner": learner | sections})
 
 
 def choose(matchmaker: Matchmaker, number: int) -> Choice | None:

@@ -29,7 +29,7 @@ from node.model.checkpoint_folders import complete
 from tests.background import RunOnBroker
 from tests.commands import Called
 from tests.files import truncate
-from tests.node.learner.builders import TINY, write_bank
+from tests.node.learner.builders import tiny_learner, write_bank
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.prover.nodes import running
 from tests.waiting import eventually
@@ -42,7 +42,7 @@ def directory(tmp_path: Path, run_name: str) -> Path:
     """A run in the middle of reinforcement learning: checkpoints of steps 2, 5 and 9, weights of step 9 published as
     version 7."""
     write_bank(tmp_path / "bank")
-    (tmp_path / "mesh.toml").write_text(TINY.format(bank=tmp_path / "bank"), encoding="utf-8")
+    (tmp_path / "mesh.toml").write_text(tiny_learner(tmp_path / "bank"), encoding="utf-8")
     directory = tmp_path / "runs" / run_name
     for step in (2, 5, 9):
         checkpoint.save(directory / "checkpoints" / name_of_step(step), tiny_model(), tiny_tokenizer(), step=step)
@@ -132,21 +132,11 @@ def test_a_folder_that_cannot_be_written_is_said_clearly(tmp_path: Path) -> None
 
 
 # --- a bank that was imported -----------------------------------------------------------------------------------------
-PLAN = """
-[learner.plan]
-evaluate = true
-minutes = 0.01
-training_steps = 2
-limit_minutes = 10
-
-[learner.evaluation]
-statements = 3
-simulations = 4
-every = 1
-share = 1.0
-beside_statements = 2
-beside_simulations = 4
-"""
+BESIDE = {"every": 1, "share": 1.0, "beside_statements": 2, "beside_simulations": 4}
+PLAN: dict[str, dict[str, object]] = {
+    "plan": {"evaluate": True, "minutes": 0.01, "training_steps": 2, "limit_minutes": 10},
+    "evaluation": {"statements": 3, "simulations": 4, **BESIDE},
+}
 
 
 def source(folder: Path) -> Path:
@@ -179,7 +169,7 @@ async def test_an_imported_bank_is_trained_and_evaluated_on_from_a_given_network
     bank = tmp_path / "bank"
     assert await asyncio.to_thread(command.main, ["import", str(source(tmp_path)), "--out", str(bank)]) == 0
     given = checkpoint.save(tmp_path / "given", tiny_model(), tiny_tokenizer(), step=40)
-    (tmp_path / "mesh.toml").write_text(TINY.format(bank=bank) + PLAN, encoding="utf-8")
+    (tmp_path / "mesh.toml").write_text(tiny_learner(bank, **PLAN), encoding="utf-8")
     at = ["--run", run_name, "--bus.url", broker.url]
     flags = ["--config", str(tmp_path / "mesh.toml"), "--directory", str(tmp_path / "runs")]
     program = [sys.executable, "-m", "node.command.cli"]

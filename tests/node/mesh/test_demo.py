@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import tomli_w
 from common.life.process import kill_group, spawn_child
 from node.command import demo
 from node.command.demo import plan_for
+from tests.commands import Called
 from tests.node.learner.builders import write_bank
 
 WANTED = (
@@ -23,35 +25,26 @@ WANTED = (
 
 
 def recipe(folder: Path) -> Path:
-    learner: dict[str, object] = {"bank": str(write_bank(folder / "bank"))}
-    learner["plan"] = {"evaluate": True, "minutes": 0.5}
-    sizes = {"vocab_size": 400, "depth": 1, "width": 32, "heads": 2, "kv_heads": 2, "hidden": 64, "context": 128}
-    learner["model"] = sizes
-    learner["evaluation"] = {"statements": 6, "simulations": 4}
-    learner["matchmaker"] = {"budget": 4, "disprove_chance": 0.2}
-    learner["schedule"] = {"fresh": 4, "patience": 2.0, "training_budget": 0.5}
-    learner["trainer"] = {"batch": 16, "threads": 1}
-    learner["warm_start"] = {"steps": 60, "every": 30, "validation": 32}
-    file = folder / "tiny.toml"
+    learner = {
+        "bank": str(write_bank(folder / "bank")),
+        "plan": {"evaluate": True, "minutes": 0.5},
+        "model": {"vocab_size": 400, "depth": 1, "width": 32, "heads": 2, "kv_heads": 2, "hidden": 64, "context": 128},
+        "evaluation": {"statements": 6, "simulations": 4},
+        "matchmaker": {"budget": 4, "disprove_chance": 0.2},
+        "schedule": {"fresh": 4, "patience": 2.0, "training_budget": 0.5},
+        "trainer": {"batch": 16, "threads": 1},
+        "warm_start": {"steps": 60, "every": 30, "validation": 32},
+    }
     rest = {"up": {"ui": 1}, "prover": {"searches": 4}, "lean_proxy": {"workers": 1}}
-    file.write_text(tomli_w.dumps(rest | {"learner": learner}), encoding="utf-8")
-    return file
+    (folder / "tiny.toml").write_text(tomli_w.dumps(rest | {"learner": learner}), encoding="utf-8")
+    return folder / "tiny.toml"
 
 
-async def start(folder: Path, *flags: str, env: dict[str, str] | None = None) -> asyncio.subprocess.Process:
-    argv = [
-        sys.executable,
-        "-m",
-        "node.command.cli",
-        "demo",
-        "--directory",
-        str(folder / "runs"),
-        "--port",
-        "0",
-        *flags,
-    ]
-    variables = {**os.environ, "PROOFMESH_CACHE_DIR": "", "PROOFMESH_CACHE": str(folder / "cache"), **(env or {})}
-    return await spawn_child(argv, env=variables, stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+async def start(folder: Path, *flags: str) -> asyncio.subprocess.Process:
+    argv = [sys.executable, "-m", "node.command.cli", "demo", "--directory", str(folder / "runs"), "--port", "0"]
+    variables = {**os.environ, "PROOFMESH_CACHE_DIR": "", "PROOFMESH_CACHE": str(folder / "cache")}
+    pipe = asyncio.subprocess.PIPE
+    return await spawn_child([*argv, *flags], env=variables, stderr=pipe, stdout=pipe)
 
 
 async def finish(process: asyncio.subprocess.Process, seconds: float) -> tuple[str, str]:
@@ -84,7 +77,7 @@ async def test_a_demo_that_was_interrupted_goes_on_where_it_was_and_has_a_contro
     process = await start(tmp_path, *flags)
     reading = asyncio.create_task(finish(process, 600))
     async with asyncio.timeout(400):
-        while not (database.exists() and _recorded(database, "train")):
+        while not (database.exists() and _ids(database, "train")):
             assert process.returncode is None
             await asyncio.sleep(0.2)
     process.send_signal(signal.SIGINT)
@@ -106,56 +99,41 @@ async def test_a_demo_that_was_interrupted_goes_on_where_it_was_and_has_a_contro
     assert process.returncode == 0, err
     control = json.loads((tmp_path / "runs" / "demo-control" / "summary.json").read_text())
     check(control)
-    assert control["kind"] == "control" and control["train_steps"] == summary["train_steps"]
-    assert control["transitions"] == 0 and control["warm_start"]["cached"]
-    assert control["attempts"] == 12
-    assert control["solved_before"] == summary["solved_before"]
+    assert all(control[name] == summary[name] for name in ("train_steps", "solved_before"))
+    assert (control["kind"], control["transitions"], control["attempts"]) == ("control", 0, 12)
+    assert control["warm_start"]["cached"]
 
 
-def _recorded(database: Path, purpose: str) -> int:
-    import sqlite3
-
+def _ids(database: Path, purpose: str = "") -> set[str]:
+    """The recorded attempts, of one purpose if it is named."""
+    query = "SELECT attempt_id, purpose FROM results JOIN attempts USING (attempt_id)"
     try:
-        query = "SELECT COUNT(*) FROM results JOIN attempts USING (attempt_id) WHERE purpose = ?"
-        return int(sqlite3.connect(database).execute(query, (purpose,)).fetchone()[0])
+        return {name for name, kind in sqlite3.connect(database).execute(query) if purpose in ("", kind)}
     except sqlite3.OperationalError:
-        return 0
-
-
-def _ids(database: Path) -> set[str]:
-    import sqlite3
-
-    return {row[0] for row in sqlite3.connect(database).execute("SELECT attempt_id FROM results")}
+        return set()
 
 
 # --- configuration ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["abc", "-1", "0", "nan"])
-def test_minutes_that_are_none_are_refused(
-    text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(demo.MINUTES_VARIABLE, text)
-    assert demo.main([]) == 2
-    assert "positive number of minutes" in capsys.readouterr().err
-
-
-def test_a_recipe_without_evaluations_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recipe = tmp_path / "mine.toml"
-    recipe.write_text("[learner.plan]\nminutes = 1.0\n")
-    assert demo.main(["--recipe", str(recipe), "--directory", str(tmp_path)]) == 2
-    assert "mine.toml: [learner.plan] evaluate is not true" in capsys.readouterr().err
+def test_minutes_that_are_none_and_a_recipe_without_evaluations_are_refused(called: Called, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("[learner.plan]\nminutes = 1.0\n")
+    code, _, err = called(demo.main, "--recipe", "mine.toml", "--directory", tmp_path)
+    assert code == 2 and "mine.toml: [learner.plan] evaluate is not true" in err
+    for text in ("abc", "-1", "0", "nan"):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv(demo.MINUTES_VARIABLE, text)
+            code, _, err = called(demo.main)
+        assert code == 2 and "positive number of minutes" in err, text
 
 
 def test_a_finished_run_is_put_aside_and_an_unfinished_one_is_kept(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     folder.mkdir()
-    (folder / "proofs.sqlite").touch()
-    demo._put_aside(folder)
-    assert folder.exists()
-    (folder / "summary.json").write_text("{}")
-    demo._put_aside(folder)
-    assert not folder.exists()
+    for name, stays in (("proofs.sqlite", True), ("summary.json", False)):
+        (folder / name).touch()
+        demo._put_aside(folder)
+        assert folder.exists() is stays
     assert len(list(tmp_path.glob("demo-*/summary.json"))) == 1
 
 

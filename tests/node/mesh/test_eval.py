@@ -118,36 +118,6 @@ def test_a_file_of_statements_is_evaluated_and_after_ctrl_c_comes_out_as_without
     assert code == Exit.DONE and json.loads(out) == results
 
 
-@pytest.mark.lean
-def test_what_cannot_be_evaluated_is_a_clear_line(evaluate: Run, rows: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty.txt").write_text("")
-    damaged = tmp_path / "run/checkpoints/step-000001"
-    damaged.mkdir(parents=True)
-    (damaged / "state.json").write_text("{}")
-    bench, policy = ["--bench", str(rows)], ["--policy", "tactics"]
-    for arguments, reason in [
-        (["--bench", "minif2g:test", *policy], "did you mean `minif2f`?"),
-        (["--bench", "empty.txt", *policy], "there is no statement in it"),
-        ([*bench, "--policy", "own:run"], "all checkpoints under run/checkpoints are damaged"),
-        ([*bench, "--policy", "magic"], "there is no policy `magic`"),
-        ([*bench, "--checkpoint", "run", *policy], "--checkpoint and --policy both name a policy"),
-        ([*bench, *policy, "--simulations", "0"], "without any budget would not end"),
-        ([*bench, *policy, "--lean.toolchain", "/nowhere"], "/nowhere"),
-        ([*bench, "--checkpoint", "run", "--url", "nats://127.0.0.1:1"], "--checkpoint cannot be used with --url"),
-        (
-            [*bench, "--sampling.temperature", "0.5", "--url", "nats://127.0.0.1:1"],
-            "--sampling cannot be used with --url",
-        ),
-        ([*bench, "--search.c-base", "200", "--url", "nats://127.0.0.1:1"], "--search cannot be used with --url"),
-    ]:
-        code, out, err = evaluate(*arguments)
-        assert code == Exit.UNUSABLE, arguments
-        assert reason in err
-        assert len(err.splitlines()) == 1, err
-        assert out == ""
-        assert not (tmp_path / "evals").exists()
-
-
 # --- --method whole-proof: proofs of another prover are checked and counted -------------------------------------------
 STATEMENTS = {
     "swap": "theorem swap (p q : Prop) : p ∧ q → q ∧ p",
@@ -201,16 +171,33 @@ def test_pass_at_k_of_given_proofs_is_what_one_computes_by_hand(evaluate_proofs:
     assert {standings[name, number] for name in ("false", "unheard") for number in range(4)} == {"unsolved"}
 
 
+URL = ("--url", "nats://127.0.0.1:1")
+
+
 @pytest.mark.usefixtures("lent_lean")
-def test_what_does_not_go_together_is_a_clear_line(evaluate_proofs: Run, tmp_path: Path) -> None:
-    bench = ("--bench", "rows.jsonl")
+def test_what_cannot_be_evaluated_is_a_clear_line(evaluate_proofs: Run, tmp_path: Path) -> None:
+    bench, tactics = ("--bench", "rows.jsonl"), ("--policy", "tactics")
     (tmp_path / "bad.jsonl").write_text('{"name": "swap"}\n')
+    (tmp_path / "empty.txt").write_text("")
+    damaged = tmp_path / "run/checkpoints/step-000001"
+    damaged.mkdir(parents=True)
+    (damaged / "state.json").write_text("{}")
     for arguments, reason in [
-        ((*bench, "--policy", "tactics", "--method", "whole-proof"), "`tactics` proposes tactics only"),
+        (("--bench", "minif2g:test", *tactics), "did you mean `minif2f`?"),
+        (("--bench", "empty.txt", *tactics), "there is no statement in it"),
+        ((*bench, "--policy", "own:run"), "all checkpoints under run/checkpoints are damaged"),
+        ((*bench, "--policy", "magic"), "there is no policy `magic`"),
+        ((*bench, "--checkpoint", "run", *tactics), "--checkpoint and --policy both name a policy"),
+        ((*bench, *tactics, "--simulations", "0"), "without any budget would not end"),
+        ((*bench, *tactics, "--lean.toolchain", "/nowhere"), "/nowhere"),
+        ((*bench, "--checkpoint", "run", *URL), "--checkpoint cannot be used with --url"),
+        ((*bench, "--sampling.temperature", "0.5", *URL), "--sampling cannot be used with --url"),
+        ((*bench, "--search.c-base", "200", *URL), "--search cannot be used with --url"),
+        ((*bench, *tactics, "--method", "whole-proof"), "`tactics` proposes tactics only"),
         ((*bench, "--policy", "proofs:proofs.jsonl"), "they go with --method whole-proof"),
         ((*bench, "--policy", "proofs:none.jsonl", "--method", "whole-proof"), "none.jsonl: "),
         ((*bench, "--policy", "proofs:bad.jsonl", "--method", "whole-proof"), "bad.jsonl, line 1: "),
-        ((*bench, "--policy", "tactics", "--correct", "2"), "--correct is for whole proofs only"),
+        ((*bench, *tactics, "--correct", "2"), "--correct is for whole proofs only"),
         ((*WHOLE, "--correct", "1"), "a file corrects nothing"),
         ((*WHOLE, "--simulations", "0", "--seconds", "5", "--passes", "2"), "need --simulations"),
     ]:

@@ -36,11 +36,9 @@ def test_json_has_all_of_it(sides, capsys):
         "left_out_in_other": {},
     }
     assert (found["won"], found["lost"]) == (["t3", "t4"], ["t2"])
-    assert found["exact_until_lean_attempts"] == 100
+    assert (found["exact_until_lean_attempts"], found["without_flawed"]["statements"]) == (100, 4)
     assert [(each["limit"], each["exact"]) for each in found["by_lean_attempts"]][-2:] == [(128, False), (256, False)]
-    assert found["without_flawed"]["statements"] == 4
-    assert found["other"]["what"] == "network demo, mcts"
-    assert found["baseline"]["deviation"] is None
+    assert (found["other"]["what"], found["baseline"]["deviation"]) == ("network demo, mcts", None)
     assert found["total"]["difference"] == pytest.approx(0.2)
 
 
@@ -69,6 +67,8 @@ def test_folders_joined_by_commas_are_seeds_of_one_side(tmp_path, capsys):
         (["list", "foreign"], "evaluation.json: cannot be read"),
         (["list", "network", "--picture", "x.gif"], "--picture x.gif: name a .png or .svg file"),
         (["list", "network", "--picture", "nowhere/x.png"], "--picture nowhere/x.png: cannot be written"),
+        (["nowhere"], "nowhere: no such folder; `proofmesh eval --out FOLDER` makes one"),
+        (["empty"], "empty: has no evaluation (no evaluation.json)"),
     ],
 )
 def test_bad_input_is_one_clear_line(sides, arguments, said, capsys, monkeypatch):
@@ -76,13 +76,14 @@ def test_bad_input_is_one_clear_line(sides, arguments, said, capsys, monkeypatch
     write(sides / "other", outcomes({"u1": 3}), [statement("u1", "True")], benchmark=benchmark("d2", "x.jsonl"))
     write(sides / "damaged", outcomes({"t1": 3}))
     (sides / "damaged" / ATTEMPTS).write_text("{}\n")
-    (sides / "foreign").mkdir()
+    for name in ("foreign", "empty"):
+        (sides / name).mkdir()
     (sides / "foreign" / PLAN).write_text("[1]")
-    assert compare(arguments) == 2
+    command = show if arguments in (["nowhere"], ["empty"]) else compare
+    assert command(arguments) == 2
     out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("proofmesh eval compare: ") and err.count("\n") == 1
-    assert said in err
+    assert out == "" and err.startswith(f"proofmesh eval {command.__module__.rpartition('.')[2]}: ")
+    assert err.count("\n") == 1 and said in err
 
 
 # --- proofmesh eval show ----------------------------------------------------------------------------------------------
@@ -134,20 +135,3 @@ def test_json_of_several_is_a_list_of_rows_and_of_one_its_results(evals, capsys)
     assert rows[0]["rate_without_flawed"] is None
     assert show([str(evals / "list"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["total"]["solved"] == 2
-
-
-@pytest.mark.parametrize(
-    ("folder", "said"),
-    [
-        ("nowhere", "nowhere: no such folder; `proofmesh eval --out FOLDER` makes one"),
-        ("empty", "empty: has no evaluation (no evaluation.json)"),
-    ],
-)
-def test_nothing_there_is_one_clear_line(tmp_path, folder, said, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty").mkdir()
-    assert show([folder]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("proofmesh eval show: ") and err.count("\n") == 1
-    assert said in err

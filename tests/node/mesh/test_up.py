@@ -81,13 +81,12 @@ def logged(folder: Path, name: str, words: str) -> bool:
 
 async def test_a_mesh_replaces_a_killed_broker_and_a_signal_stops_everything_in_order(up: Up, tmp_path: Path) -> None:
     """SIGINT; SIGTERM ends the meshes of test_served_policy.py and test_models_on_a_mesh.py. Other nodes that are
-    killed: test_supervisor.py, test_faults.py."""
+    killed: below, and in test_whole_mesh.py."""
     # 1. All nodes run, and write lines of JSON.
     port = free_port()
     process = await up(up_file(tmp_path, port=port))
-    await eventually(lambda: logged(tmp_path, "broker", "streams are ready"), 60, "the broker")
-    await eventually(lambda: logged(tmp_path, "prover", "node runs"), 60, "the prover")
-    await eventually(lambda: logged(tmp_path, "ui", "node runs"), 60, "the monitor")
+    for name, words in (("broker", "streams are ready"), ("prover", "node runs"), ("ui", "node runs")):
+        await eventually(lambda name=name, words=words: logged(tmp_path, name, words), 60, name)  # type: ignore[misc]
     bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{port}"), run="up-test", name="test", wait=30)
 
     async def nodes(role: str) -> dict[str, int]:
@@ -164,32 +163,18 @@ def spec(folder: Path, name: str, code: str, **options: object) -> ChildSpec:
     return ChildSpec(name, [sys.executable, "-c", code], folder / f"{name}.log", **options)  # type: ignore[arg-type]
 
 
-def alive(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-
-
-async def test_a_child_with_a_wrong_configuration_is_not_started_again(tmp_path: Path) -> None:
+async def test_only_a_child_that_is_killed_is_started_again(tmp_path: Path) -> None:
+    leaver = spec(tmp_path, "leaver", f"raise SystemExit({int(Exit.DRAINED)})")  # as one that was asked to
+    async with Supervisor([leaver, spec(tmp_path, "sleeper", SLEEPER)], QUICK) as supervisor:
+        left, child = supervisor.children
+        await eventually(lambda: left.state is ChildState.DONE and child.state is ChildState.RUNNING)
+        os.kill(killed := child.pid, signal.SIGKILL)
+        await eventually(lambda: child.state is ChildState.RUNNING and child.pid != killed)
+    assert (left.state, left.restarts, child.restarts) == (ChildState.DONE, 0, 1)
     async with Supervisor([spec(tmp_path, "wrong", "raise SystemExit(2)")], QUICK) as supervisor:
         with pytest.raises(ChildFailed, match="configuration is wrong"):
             await supervisor.wait()
     assert supervisor.children[0].restarts == 0
-
-
-async def test_a_child_that_is_killed_is_started_again(tmp_path: Path) -> None:
-    async with Supervisor([spec(tmp_path, "sleeper", SLEEPER)], QUICK) as supervisor:
-        (child,) = supervisor.children
-        await eventually(lambda: child.state is ChildState.RUNNING)
-        os.kill(killed := child.pid, signal.SIGKILL)
-        await eventually(lambda: child.state is ChildState.RUNNING and child.pid != killed)
-    assert child.restarts == 1
-
-
-async def test_a_child_that_was_asked_to_leave_is_not_started_again(tmp_path: Path) -> None:
-    leaver = spec(tmp_path, "leaver", f"raise SystemExit({int(Exit.DRAINED)})")
-    async with Supervisor([leaver, spec(tmp_path, "sleeper", SLEEPER)], QUICK) as supervisor:
-        left, stays = supervisor.children
-        await eventually(lambda: left.state is ChildState.DONE and stays.state is ChildState.RUNNING)
-    assert left.restarts == 0
 
 
 async def test_the_child_with_the_work_ends_the_mesh_when_it_is_done(tmp_path: Path) -> None:
@@ -211,10 +196,9 @@ async def test_a_child_that_ignores_sigterm_is_killed_with_its_group(tmp_path: P
     await supervisor.start()
     child = supervisor.children[0]
     await eventually(lambda: child.last_words().isdigit())
-    grandchild, pid = int(child.last_words()), child.pid
-    assert pid is not None
+    family = [psutil.Process(pid) for pid in (int(child.last_words()), child.pid)]
     await supervisor.stop(grace=0.1)
-    await eventually(lambda: not alive(pid) and not alive(grandchild))
+    await eventually(lambda: all(is_gone(process) for process in family))
 
 
 async def test_the_log_of_a_child_that_writes_much_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

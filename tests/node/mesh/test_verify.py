@@ -120,7 +120,15 @@ def test_a_terminal_shows_a_table(pocket, tmp_path, monkeypatch):
     assert pocket("short.lean").out.startswith("┏━")
 
 
-def test_what_cannot_be_read_exits_with_2(verify, tmp_path):
+def test_what_cannot_be_read_and_senseless_arguments_exit_with_2(verify, tmp_path):
+    senseless = {
+        (): "files or folders",
+        ("x.lean", "--seconds", "0"): "--seconds",
+        ("x.lean", "--jobs", "-1"): "--jobs",
+    }
+    for arguments, says in senseless.items():
+        result = verify(*arguments)
+        assert result.code == 2 and says in result.err
     worse = {
         "library.lean": (b"import Mathlib\ntheorem a : True := trivial\n", "unknown module prefix 'Mathlib'"),
         "code.lean": (b'import Lean\nelab "x" : tactic => pure ()\n', "--lean.project"),
@@ -188,15 +196,6 @@ def test_a_submission_is_compared_with_a_reference_file_and_with_a_statement(ver
     assert rejected.code == 1 and "the definition of two differs" in rejected.out
     senseless = verify(good, "--against", "nothing.lean")
     assert senseless.code == 2 and "not an existing file or folder, and not a statement" in senseless.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [((), "files or folders"), (("x.lean", "--seconds", "0"), "--seconds"), (("x.lean", "--jobs", "-1"), "--jobs")],
-)
-def test_senseless_arguments_exit_with_2(verify, arguments, says):
-    result = verify(*arguments)
-    assert result.code == 2 and says in result.err
 
 
 # --- a lean-proxy on a Lake project -----------------------------------------------------------------------------------

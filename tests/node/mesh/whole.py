@@ -11,7 +11,7 @@ from common.bus import Bus, BusError
 from common.files import cache_directory
 from common.records.store import Store
 from node.mesh.plan import free_port
-from tests.node.learner.builders import TINY, write_bank
+from tests.node.learner.builders import tiny_learner, write_bank
 from tests.waiting import until
 
 MARK = "PROOFMESH_TEST_MARK"
@@ -40,7 +40,7 @@ def whole_mesh(folder: Path) -> Path:
     rest = {"up": {"restarts": 1000, "grace": 15.0}, "inference": {"threads": 1}, "prover": prover}
     file = mesh_file(folder, RUN, free_port(), **rest)  # type: ignore[arg-type]
     with file.open("a", encoding="utf-8") as out:
-        out.write(TINY.format(bank=write_bank(folder / "bank")))
+        out.write(tiny_learner(write_bank(folder / "bank")))
     return file
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -37,8 +37,8 @@ async def answer_lean(bus: Bus, answer: Callable[[LeanRunRequest], Message]) -> 
     await bus.serve(subjects.LEAN_RUN, LeanRunRequest, handler, queue="lean-proxy", limit=8)
 
 
-def policy(bus: Bus, patience: float = 30.0) -> InferencePolicy:
-    return InferencePolicy(bus, weights=7, timeout=5.0, patience=patience)
+def policy(bus: Bus, patience: float = 30.0, **changes: Any) -> InferencePolicy:
+    return InferencePolicy(bus, weights=7, timeout=5.0, patience=patience, **changes)
 
 
 def lean(bus: Bus, patience: float = 30.0) -> LeanEnvironment:
@@ -51,22 +51,16 @@ async def test_busy_and_unknown_weights_are_waited_out(bus: Bus) -> None:
     asked = await answer_tactics(bus, waits)
     advice = await policy(bus).advise("⊢ True", 3, seed=11)
     assert [(proposal.tactic, advice.weights, advice.value) for proposal in advice.proposals] == [("simp", 7, -2.5)]
-    assert advice.proposals[0].log_probability == -1.0
-    assert (advice.samples, advice.tokens) == (3, 21)
-    assert len(asked) == 3
-    assert {(request.state, request.samples, request.seed, request.weights) for request in asked} == {
-        ("⊢ True", 3, 11, 7)
-    }
+    assert (advice.proposals[0].log_probability, advice.samples, advice.tokens) == (-1.0, 3, 21)
+    assert [(each.state, each.samples, each.seed, each.weights) for each in asked] == [("⊢ True", 3, 11, 7)] * 3
 
 
 async def test_a_state_is_sampled_again_at_another_temperature(bus: Bus) -> None:
     reply = TacticReply(tactics=SAMPLES, value=-2.5, weights=7, tokens=21)
     asked = await answer_tactics(bus, [reply] * 4)
     for temperature in (1.0, 2.0):
-        varied = InferencePolicy(
-            bus, weights=7, timeout=5.0, patience=30.0, sampling=Sampling(temperature), resampling=1.5
-        )
         for again in (False, True):
+            varied = policy(bus, sampling=Sampling(temperature), resampling=1.5)
             await varied.advise("⊢ True", 3, seed=11, again=again)
     assert [request.sampling.temperature for request in asked] == [1.0, 1.5, 2.0, 2.0]
 
@@ -85,14 +79,11 @@ async def test_value_that_is_no_number_is_refused(bus: Bus) -> None:
         await policy(bus).advise("⊢ True", 3, seed=1)
 
 
-GOALS, WRONG, ERROR = (
-    Outcome(OutcomeKind.GOALS),
-    Outcome(OutcomeKind.PROVED, (Branch("⊢ True"),)),
-    Outcome(OutcomeKind.ERROR),
-)
+WRONG = (Outcome(OutcomeKind.GOALS), Outcome(OutcomeKind.PROVED, (Branch("⊢ True"),)))
+ERROR = Outcome(OutcomeKind.ERROR)
 
 
-@pytest.mark.parametrize(("told", "kinds"), [((ERROR,), "LLL"), ((GOALS, WRONG, ERROR), "LLE")])
+@pytest.mark.parametrize(("told", "kinds"), [((ERROR,), "LLL"), ((*WRONG, ERROR), "LLE")])
 async def test_too_few_outcomes_or_contradictory_ones_are_lost(bus: Bus, told: tuple[Outcome, ...], kinds: str) -> None:
     await answer_lean(bus, lambda request: LeanRunReply(state="⊢ True", outcomes=told))
     outcomes = await lean(bus).run((), ["a", "b", "c"])

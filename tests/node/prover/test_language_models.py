@@ -89,10 +89,8 @@ async def test_tactics_in_canonical_names_get_the_names_of_their_state_back() ->
 
 async def test_a_family_may_count_the_mean_of_the_kept_text() -> None:
     mean = msgspec.structs.replace(sums(), score="mean")
-    model = Says(sampled("exact h.1\nsimp", -1.0, -3.0, -50.0))
-    model.samples = [
-        Sample("exact h.1\nsimp", False, (Token("exact", -1.0), Token(" h.1", -3.0), Token("\nsimp", -50.0)), 3)
-    ]
+    tokens = (Token("exact", -1.0), Token(" h.1", -3.0), Token("\nsimp", -50.0))
+    model = Says(Sample("exact h.1\nsimp", False, tokens, 3))
     for template, expected in ((mean, -2.0), (sums(), -4.0)):
         (proposal,) = (await LanguageModelPolicy(model, template).advise(STATE, 1, 7)).proposals
         assert (proposal.tactic, proposal.log_probability) == ("exact h.1", expected)

@@ -184,15 +184,10 @@ def test_explored_candidates_come_from_the_fixed_list_by_seed_and_share_their_pa
     assert all(proposal.mass > 0 for proposal in explored([], BOTH, 3, seed=1))
 
 
-async def test_a_rule_keeps_refused_tactics_from_exploration_and_from_every_policy() -> None:
+async def test_exploration_keeps_value_and_weights_and_a_rule_keeps_refused_tactics_from_every_policy() -> None:
+    advice = await ExploringPolicy(Sampler(), 4).advise(BOTH, 6, seed=3)
+    assert (advice.value, advice.weights, advice.exhausted, len(advice.proposals)) == (-2.5, 4, False, 6)
     rule = TacticRule(allow=("exact", "assumption"))
     advice = await RuledPolicy(ExploringPolicy(Sampler(), 1000, rule), rule).advise(BOTH, 6, seed=3)
-    tactics = [proposal.tactic for proposal in advice.proposals]
-    assert set(tactics) == {"exact hp", "assumption"}
+    assert {proposal.tactic for proposal in advice.proposals} == {"exact hp", "assumption"}
     assert (advice.value, advice.weights) == (-2.5, 4)
-
-
-async def test_value_and_weights_stay_the_policys() -> None:
-    advice = await ExploringPolicy(Sampler(), 4).advise(BOTH, 6, seed=3)
-    assert (advice.value, advice.weights, advice.exhausted) == (-2.5, 4, False)
-    assert len(advice.proposals) == 6

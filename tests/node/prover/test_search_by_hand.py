@@ -29,18 +29,15 @@ def test_q_falls_by_a_percent_per_step_and_exploration_grows_with_visits() -> No
     assert exploration(4, SearchParameters()) == pytest.approx(0.005122562, abs=1e-9)
 
 
-def test_prior_mass_counts_duplicates_and_drops_incomplete_samples() -> None:
-    samples = [
-        SampledTactic("simp", -2.0),
-        SampledTactic("intro h", -20.0),
-        SampledTactic(" simp ", -2.0),
-        SampledTactic("exact (", -1.0, complete=False),
-        SampledTactic("  ", -1.0),
-    ]
+def test_prior_mass_counts_duplicates_drops_incomplete_samples_and_stands_for_unknown_log_probabilities() -> None:
+    drawn = (("simp", -2.0), ("intro h", -20.0), (" simp ", -2.5), ("  ", -1.0))
+    samples = [*(SampledTactic(*each) for each in drawn), SampledTactic("exact (", -1.0, complete=False)]
     simp, intro = merge_samples(samples)
     assert (simp.tactic, intro.tactic) == ("simp", "intro h")
-    assert simp.mass == pytest.approx(2 * math.exp(-0.01))
-    assert intro.mass == pytest.approx(math.exp(-0.1))
+    assert (simp.mass, intro.mass) == pytest.approx((math.exp(-0.01) + math.exp(-0.0125), math.exp(-0.1)))
+    assert log_probabilities([simp, intro]) == [-2.0, -20.0]
+    mixed = [Proposal("a", 3.0, -2.0), Proposal("b", 1.0), Proposal("c", 0.0)]
+    assert log_probabilities(mixed) == [math.log(0.75), math.log(0.25), -math.inf]
 
 
 def test_first_simulations_follow_the_prior_and_then_the_value() -> None:
@@ -237,13 +234,6 @@ def test_expanded_states_are_sampled_again_in_the_same_order_until_they_are_dead
     grow(search, ("a", -1.0, "A"), ("b", -2.0, "B"))
     # No tactic is legal at A and B: after two rounds they are dead, and only the root is left.
     assert [grow(search) for _ in range(7)] == ["A", "B", "root", "A", "B", "root", "root"]
-
-
-def test_shares_of_the_prior_stand_for_log_probabilities_that_no_policy_knows() -> None:
-    known = merge_samples([SampledTactic("a", -2.0), SampledTactic("b", -3.0), SampledTactic(" a", -2.5)])
-    assert log_probabilities(known) == [-2.0, -3.0]
-    mixed = [Proposal("a", 3.0, -2.0), Proposal("b", 1.0), Proposal("c", 0.0)]
-    assert log_probabilities(mixed) == [math.log(0.75), math.log(0.25), -math.inf]
 
 
 def test_random_search_follows_its_seed() -> None:

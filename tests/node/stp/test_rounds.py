@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
+import tomli_w
 
 from common.lean import Theorem
 from common.life.process import kill_group, spawn_child
@@ -63,23 +64,28 @@ async def test_a_run_on_a_mesh_proves_conjectures_and_learns_from_what_is_verifi
     check(await tiny_run.finished(tmp_path), rounds=2)
 
 
-def check(directory: Path, rounds: int) -> None:
-    """Statements and conjectures are proved, and what is learned from is verified and never held out."""
-    store = StpStore(directory / FILE, read_only=True)
-    rows = store.rounds()
+def check_rounds(store: StpStore, rounds: int) -> set[str]:
+    """Statements and conjectures are proved, and the next training reads these; their names."""
     kinds = [RoundKind.INITIAL, *[RoundKind.SELF_PLAY] * rounds, RoundKind.FINAL]
-    assert [(each.kind, each.stage, each.weights) for each in rows] == [
+    assert [(each.kind, each.stage, each.weights) for each in store.rounds()] == [
         (kind, Stage.DONE, version) for version, kind in enumerate(kinds, 1)
     ]
     assert store.solved(), "statements are proved"
-    assert {each.theorem.name for each in store.unproved()} >= {"never_1", "never_2", "never_3"}, "these are false"
     fates = Counter(each.fate for each in store.conjectures())
     assert fates[Fate.PROVED], f"conjectures are proved: {fates}"
     proved = {each.name for each in store.conjectures(None, Fate.PROVED)}
     assert {each.theorem.name for each in store.prover_examples(2)} & proved, "the next training reads them"
+    return proved
+
+
+def check(directory: Path, rounds: int) -> None:
+    """What is learned from is verified and never held out, too."""
+    store = StpStore(directory / FILE, read_only=True)
+    proved = check_rounds(store, rounds)
+    assert {each.theorem.name for each in store.unproved()} >= {"never_1", "never_2", "never_3"}, "these are false"
     verified = {(each.name, each.script) for each in store.proofs()}
     held_out = {stated(each) for each in tiny_run.TEST}
-    for row in rows:
+    for row in store.rounds():
         for each in store.prover_examples(row.number):
             assert each.theorem.name.startswith("given_") or (each.theorem.name, each.proof) in verified
             assert stated(each.theorem) not in held_out
@@ -194,7 +200,6 @@ async def _kill_after(run: asyncio.subprocess.Process, role: str, directory: Pat
 
 
 # --- a Llama of some ten thousand parameters in place of our own network ----------------------------------------------
-# --- the tiny run with a Llama of some ten thousand parameters in place of our own network ---------------------------
 TEMPLATE = """
 title = "A short header"
 models = ["none"]
@@ -215,24 +220,8 @@ prompt = 400
 output = 48
 """
 
-TRAININGS = """
-[initial]
-batch = 8
-length.steps = 120
-optimizer.rate = 4e-3
-keeping.save_every = 40
-place.device = "cpu"
-
-[round]
-batch = 8
-optimizer.rate = 3e-4
-place.device = "cpu"
-
-[final]
-batch = 8
-optimizer.rate = 3e-4
-place.device = "cpu"
-"""
+LEARNING = {"batch": 8, "optimizer": {"rate": 3e-4}, "place": {"device": "cpu"}}
+FIRST = {"length": {"steps": 120}, "optimizer": {"rate": 4e-3}, "keeping": {"save_every": 40}}
 
 
 MORE = (
@@ -258,56 +247,30 @@ def base_model(folder: Path) -> Path:
     return folder
 
 
-def model_recipe(folder: Path, model: str = "", more: str = "") -> Path:
-    """The recipe, beside its data, its base and its template; the run's folder is `runs/tiny`. `model`: what is
-    sampled; empty: the base, in the inference node itself."""
+def model_recipe(folder: Path) -> Path:
+    """The recipe, beside its data, its base and its template; the run's folder is `runs/tiny`."""
     tiny_run.tiny_data(folder / "data", MORE)
     base = base_model(folder / "base")
     (folder / "short.toml").write_text(TEMPLATE, encoding="utf-8")
-    text = tiny_run.RECIPE.format(folder=folder, rounds=2)
-    first, last = text.index("[initial]"), text.index("[up]")
-    where = f'model = "{model or f"hf:{base}"}"\nbase = "{base}"\ntemplate = "{folder}/short.toml"\n{more}'
-    text = text[:first] + TRAININGS + text[last:]
-    text = text.replace('[prover]\npolicy = "inference"\n', "[prover]\n").replace("[stp]\n", f"[stp]\n{where}")
-    text = text.replace("[inference]\n", '[inference]\nmodels.hf.device = "cpu"\n')
-    file = folder / "tiny.toml"
-    file.write_text(text, encoding="utf-8")
-    return file
-
-
-async def ended(recipe: Path, fault: str = "") -> Path:
-    """The directory of a run that went to its end. `fault`: where it was killed before."""
-    if fault:
-        code, _, errors = await tiny_run.stp("run", recipe, fault=fault)
-        assert code == -9, f"{fault} was not reached: {errors}"
-    code, _, errors = await tiny_run.stp("run", recipe)
-    assert code == 0, errors
-    return recipe.parent / "runs/tiny"
-
-
-@pytest.fixture(scope="module")
-async def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return await ended(model_recipe(tmp_path_factory.mktemp("calm")))
+    recipe = tiny_run.recipe(folder)
+    recipe["stp"] |= {"model": f"hf:{base}", "base": str(base), "template": f"{folder}/short.toml"}
+    recipe["inference"]["models"] = {"hf": {"device": "cpu"}}
+    recipe |= {"initial": LEARNING | FIRST, "round": LEARNING, "final": LEARNING}
+    recipe["prover"] = {name: value for name, value in tiny_run.PROVER.items() if name != "policy"}
+    (folder / "tiny.toml").write_text(tomli_w.dumps(recipe), encoding="utf-8")
+    return folder / "tiny.toml"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-async def test_a_model_proves_conjectures_and_learns_from_what_is_verified(calm: Path) -> None:
-    store = StpStore(calm / FILE, read_only=True)
-    rows = store.rounds()
-    assert [(each.kind, each.stage, each.weights) for each in rows] == [
-        (RoundKind.INITIAL, Stage.DONE, 1),
-        (RoundKind.SELF_PLAY, Stage.DONE, 2),
-        (RoundKind.SELF_PLAY, Stage.DONE, 3),
-        (RoundKind.FINAL, Stage.DONE, 4),
-    ]
-    assert store.solved(), "statements are proved"
-    fates = Counter(each.fate for each in store.conjectures())
-    assert fates[Fate.PROVED], f"conjectures are proved: {fates}"
-    proved = {each.name for each in store.conjectures(None, Fate.PROVED)}
-    assert {each.theorem.name for each in store.prover_examples(2)} & proved, "the second round trains on them"
-    assert all(Path(str(row.checkpoint), "config.json").is_file() for row in rows)
+async def test_a_model_proves_conjectures_and_learns_from_what_is_verified(tmp_path: Path) -> None:
+    code, _, errors = await tiny_run.stp("run", model_recipe(tmp_path))
+    assert code == 0, errors
+    run = tmp_path / "runs/tiny"
+    store = StpStore(run / FILE, read_only=True)
+    check_rounds(store, rounds=2)
+    assert all(Path(str(row.checkpoint), "config.json").is_file() for row in store.rounds())
     store.close()
-    before = tiny_run.counts_of(calm)
-    code, _, errors = await tiny_run.stp("resume", calm)
-    assert (code, tiny_run.counts_of(calm)) == (0, before), errors
+    before = tiny_run.counts_of(run)
+    code, _, errors = await tiny_run.stp("resume", run)
+    assert (code, tiny_run.counts_of(run)) == (0, before), errors

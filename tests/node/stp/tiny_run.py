@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from common.lean import Theorem
 from common.life import faults
 from common.life.process import kill_group, spawn_child
@@ -18,99 +20,44 @@ from node.stp.store import StpStore
 
 SCRIPT = "exact Nat.add_comm _ _"
 
-RECIPE = """
-[run]
-name = "tiny"
-dir = "{folder}/runs"
+LEARNING = {"length": 192, "batch_tokens": 768, "micro_tokens": 768, "threads": 1, "bf16": "off"}
+TRAININGS: dict[str, dict[str, Any]] = {
+    "initial": {
+        **{
+            **LEARNING,
+            "steps": 90,
+            "vocab_size": 420,
+            "save_every": 40,
+            "evaluate_every": 1000,
+            "rates": {"warmup": 5},
+        },
+        "model": {"depth": 2, "width": 48, "heads": 2, "kv_heads": 2, "hidden": 96, "context": 224},
+    },
+    "round": {**LEARNING, "rates": {"matrix_rate": 0.005, "rate": 0.001, "warmup": 1}},
+    "final": {**LEARNING, "rates": {"warmup": 1}},
+}
 
-[stp]
-data = "{folder}/data"
-rounds = {rounds}
 
-[stp.conjecturer]
-barely = 1.0
-needs_lemma = false
-elegance_cut = 0.0
-lemma_share = 1.0
-most = 6
+PROVER = {"policy": "inference", "searches": 2, "poll_seconds": 0.05, "drain_seconds": 0.0, "tactic_seconds": 2.0}
 
-[stp.prover]
-first_samples = 8
-samples = 8
-rate_limit = 1.0
-per_second = 0.0        # a proof's weight, and all that follows, does not depend on how fast Lean was
 
-[stp.training]
-epochs = 2.0
-initial = 0.5
-
-[stp.evaluation]
-samples = 4
-every = 1
-
-[initial]
-steps = 90
-length = 192
-batch_tokens = 768
-micro_tokens = 768
-vocab_size = 420
-threads = 1
-bf16 = "off"
-save_every = 40
-evaluate_every = 1000
-rates.warmup = 5
-
-[initial.model]
-depth = 2
-width = 48
-heads = 2
-kv_heads = 2
-hidden = 96
-context = 224
-
-[round]
-length = 192
-batch_tokens = 768
-micro_tokens = 768
-threads = 1
-bf16 = "off"
-rates.matrix_rate = 0.005
-rates.rate = 0.001
-rates.warmup = 1
-
-[final]
-length = 192
-batch_tokens = 768
-micro_tokens = 768
-threads = 1
-bf16 = "off"
-rates.warmup = 1
-
-[up]
-inference = 1
-prover = 1
-ui = 0
-grace = 10.0
-
-[ui]
-port = 0
-
-[lean_proxy]
-workers = 1
-
-[inference]
-threads = 1
-
-[prover]
-policy = "inference"
-searches = 2
-poll_seconds = 0.05
-drain_seconds = 0.0
-tactic_seconds = 2.0
-
-[broker]
-port = 0
-"""
+def recipe(folder: Path, rounds: int = 2) -> dict[str, dict[str, Any]]:
+    """With data in this folder, and runs."""
+    return {
+        "run": {"name": "tiny", "dir": str(folder / "runs")},
+        "stp": {
+            **{"data": str(folder / "data"), "rounds": rounds},
+            "conjecturer": {"barely": 1.0, "needs_lemma": False, "elegance_cut": 0.0, "lemma_share": 1.0, "most": 6},
+            # A proof's weight, and all that follows, does not depend on how fast Lean was.
+            "prover": {"first_samples": 8, "samples": 8, "rate_limit": 1.0, "per_second": 0.0},
+            "training": {"epochs": 2.0, "initial": 0.5},
+            "evaluation": {"samples": 4, "every": 1},
+        },
+        **TRAININGS,
+        "up": {"inference": 1, "prover": 1, "ui": 0, "grace": 10.0},
+        **{"ui": {"port": 0}, "broker": {"port": 0}, "lean_proxy": {"workers": 1}, "inference": {"threads": 1}},
+        "prover": PROVER,
+    }
 
 
 def plus(name: str, number: int) -> Theorem:
@@ -149,7 +96,7 @@ def tiny_recipe(folder: Path, rounds: int = 2) -> Path:
     """The recipe, beside its data; the run's folder is `runs/tiny`."""
     tiny_data(folder / "data")
     file = folder / "tiny.toml"
-    file.write_text(RECIPE.format(folder=folder, rounds=rounds), encoding="utf-8")
+    file.write_text(tomli_w.dumps(recipe(folder, rounds)), encoding="utf-8")
     return file
 
 
