@@ -68,15 +68,11 @@ PROVED = proved()
 
 def result(attempt: Attempt, outcome: str = "proved", prover: str = "prover-a") -> AttemptResult:
     """What a prover sends."""
-    return AttemptResult(
-        attempt_id=attempt.attempt_id,
-        theorem_id=attempt.theorem_id,
-        purpose=attempt.purpose,
-        prover_id=prover,
-        outcome=AttemptOutcome(outcome),
-        proof=ProofTree("rfl", state="⊢ 1 = 1") if outcome == "proved" else None,
-        statistics=AttemptStatistics(simulations=3, expansions=2, seconds=0.5),
-    )
+    said = {"theorem_id": attempt.theorem_id, "purpose": attempt.purpose, "prover_id": prover}
+    statistics = AttemptStatistics(simulations=3, expansions=2, seconds=0.5)
+    proof = ProofTree("rfl", state="⊢ 1 = 1") if outcome == "proved" else None
+    known = AttemptOutcome(outcome)
+    return AttemptResult(attempt.attempt_id, **said, outcome=known, proof=proof, statistics=statistics)
 
 
 def examples(count: int) -> list[Transition]:
@@ -92,33 +88,24 @@ def write_bank(folder: Path, train: int = 24, test: int = 8) -> Path:
     """A tiny bank of real statements: identities of small numbers, and conjunctions to be swapped."""
 
     def statements(split: str, count: int, first: int) -> list[dict[str, object]]:
-        return [
-            {
-                "name": f"{split}_{index}",
-                "binders": "(p q : Prop)" if index % 2 else "",
-                "conclusion": "p ∧ q → q ∧ p" if index % 2 else f"{first + index} + 0 = {first + index}",
-                "family": "logic" if index % 2 else "nat",
-                "level": 1 + index % 2,
-            }
-            for index in range(count)
+        swap = {"binders": "(p q : Prop)", "conclusion": "p ∧ q → q ∧ p", "family": "logic", "level": 2}
+        sums = [f"{first + index} + 0 = {first + index}" for index in range(count)]
+        rows = [
+            swap if odd % 2 else {**swap, "binders": "", "conclusion": text, "family": "nat", "level": 1}
+            for odd, text in enumerate(sums)
         ]
+        return [{"name": f"{split}_{index}", **row} for index, row in enumerate(rows)]
 
     splits = {"train": statements("train", train, 100)}
     splits["valid"] = [row | {"conclusion": f"True ∧ ({row['conclusion']})"} for row in statements("valid", 4, 200)]
     splits["test"] = [row | {"conclusion": f"({row['conclusion']}) ∧ True"} for row in statements("test", test, 300)]
     for split, rows in splits.items():
         write_rows(folder / f"{split}.jsonl.gz", rows)
-    transitions = [
-        {
-            "theorem": f"train_{index % train}",
-            "level": 1,
-            "family": "nat",
-            "state": f"⊢ {index} + 0 = {index}",
-            "tactic": "rfl" if index % 3 else "simp",
-            "remaining_steps": 1 + index % 2,
-        }
-        for index in range(400)
-    ]
+    transitions = []
+    for index in range(400):
+        step = {"state": f"⊢ {index} + 0 = {index}", "tactic": "rfl" if index % 3 else "simp"}
+        about = {"theorem": f"train_{index % train}", "level": 1, "family": "nat", "remaining_steps": 1 + index % 2}
+        transitions.append(about | step)
     write_rows(folder / "transitions.jsonl.gz", transitions)
     return folder
 

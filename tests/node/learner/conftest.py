@@ -29,18 +29,8 @@ async def run(bus: Bus, run_name: str, tmp_path: Path) -> AsyncIterator[Run]:
     store = await StoreThread.open(directory.database)
     await store.call(Store.add_theorems, [*data.train, *data.test])
     matchmaker = Matchmaker(["t", "u"], settings.matchmaker, seed=1)
-    replay = Replay(directory.database, settings.replay)
-    yield Run(
-        ctx,
-        settings,
-        directory,
-        store,
-        data,
-        matchmaker,
-        replay,
-        LearnerJournal(ctx, directory.metrics),
-        named(settings),
-    )
+    replay, journal = Replay(directory.database, settings.replay), LearnerJournal(ctx, directory.metrics)
+    yield Run(ctx, settings, directory, store, data, matchmaker, replay, journal, named(settings))
     await ctx.cancel_tasks()
     await store.close()
     directory.close()

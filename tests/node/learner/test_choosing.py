@@ -73,11 +73,8 @@ def test_theorems_count_as_undecided_until_they_are_proved_disproved_or_refused(
 
 
 def test_the_budget_grows_with_failures_up_to_its_limit() -> None:
-    assert budget(told(), SETTINGS) == 250
-    assert budget(told("failed"), SETTINGS) == 292
-    assert budget(told("failed", "failed", "proved"), SETTINGS) == 342
-    assert budget(told(*["failed"] * 500), SETTINGS) == 16_000
-    assert budget(told("error", "error"), SETTINGS) == 250
+    histories = ([], ["failed"], ["failed", "failed", "proved"], ["failed"] * 500, ["error", "error"])
+    assert [budget(told(*each), SETTINGS) for each in histories] == [250, 292, 342, 16_000, 250]
 
 
 def test_half_of_undecided_attempts_disprove_and_none_of_a_proved_theorem() -> None:
@@ -128,9 +125,8 @@ def test_a_restored_matchmaker_goes_on_as_the_first_would(curriculum: Curriculum
     first.dispatched("t0")
     standings = {name: copy(first.standing(name)) for name in names} | {"of another bank": told("proved")}
     second.restore(standings, ["t0", "of another bank"], [*recent[-30:]])
-    assert [choose(first, number) for number in range(100, 140)] == [
-        choose(second, number) for number in range(100, 140)
-    ]
+    goes_on, restored = ([choose(each, number) for number in range(100, 140)] for each in (first, second))
+    assert goes_on == restored
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 100])
@@ -166,12 +162,11 @@ def test_weight_is_largest_at_the_target_and_never_nothing() -> None:
 def test_a_groups_rate_begins_at_that_of_all_and_forgets_what_left_the_window() -> None:
     rates = Rates(window=40)
     assert rates.rate(7) == 0.5
-    for _ in range(40):
-        rates.saw(1, True)
-    assert rates.rate(1) > 0.95 and rates.rate(7) > 0.9
-    for _ in range(40):
-        rates.saw(1, False)
-    assert rates.rate(1) < 0.01 and rates.rate(7) < 0.05
+    for proved, least, most in ((True, 0.9, 1.0), (False, 0.0, 0.05)):
+        for _ in range(40):
+            rates.saw(1, proved)
+        assert least < rates.rate(7) < most
+        assert rates.rate(1) > 0.95 if proved else rates.rate(1) < 0.01
 
 
 def test_statements_are_grouped_by_level_and_where_levels_say_nothing_by_length() -> None:
@@ -192,10 +187,8 @@ def test_what_is_solved_half_the_time_is_chosen_more_often_than_what_is_too_easy
             matchmaker.recorded(f"{kind}{index}", False, outcome)
     untried = [name for name in names if int(name.lstrip("easyrightd")) >= 40]
     drawn = Counter(choice.theorem_id for number in range(4000) if (choice := choose(matchmaker, number)))
-    by_kind = {
-        kind: sum(drawn[name] for name in untried if name.startswith(kind)) for kind in ("easy", "right", "hard")
-    }
-    assert by_kind["right"] > 3 * by_kind["easy"] > 0 and by_kind["right"] > 3 * by_kind["hard"] > 0
+    easy, right, hard = (sum(drawn[name] for name in untried if name[0] == kind) for kind in "erh")
+    assert right > 3 * easy > 0 and right > 3 * hard > 0
     assert matchmaker.chance("easy50") > 0.8 > matchmaker.chance("right50") > 0.4 > 0.2 > matchmaker.chance("hard50")
 
 
@@ -255,10 +248,8 @@ def test_simulated_provers_solve_more_with_the_curriculum_and_what_failed_at_fir
 
 def test_a_small_bank_comes_back_to_its_statements_and_a_large_one_is_attempted_as_by_alphaproof() -> None:
     settings = MatchmakerSettings(disprove_chance=0.0)
-    small, large = (
-        simulate(settings, 500, 700, 1),
-        simulate(replace(settings, streak=12, growth=1.17, curriculum=PLAIN), 500, 700, 1),
-    )
+    small = simulate(settings, 500, 700, 1)
+    large = simulate(replace(settings, streak=12, growth=1.17, curriculum=PLAIN), 500, 700, 1)
     assert small.solved > 1.2 * large.solved and small.late > 2 * large.late
     assert by_size(settings, 4999) == SMALL and by_size(settings, 5000) == LARGE
     given = replace(settings, streak=5, curriculum=CurriculumSettings(retry_share=0.0))

@@ -170,6 +170,18 @@ class World:
     async def rows(self) -> list[EvaluationRow]:
         return await self.run.store.call(Store.evaluations)
 
+    async def has(self, count: int) -> bool:
+        return len(await self.rows()) == count
+
+    async def has_given_up(self) -> bool:
+        (only,) = await self.rows()
+        return only.given_up is not None and only.finished is None
+
+    async def pinned(self) -> list[int]:
+        state = await self.bus.get_state(KEY, WeightsState)
+        assert state is not None
+        return [pin.version for pin in state.pinned]
+
     async def taken(self, count: int, purpose: Purpose = Purpose.EVAL) -> list[Attempt]:
         """So many attempts, as provers lease them."""
         return await taken(self.bus, purpose, count)
@@ -180,13 +192,16 @@ class World:
         assert await self.run.store.call(Store.record, result(attempt, outcome), verdict, 1.0)
         await self.run.recorded(Recorded(attempt.attempt_id, attempt.theorem_id, attempt.purpose, verdict, 2))
 
-    async def finished(self, label: str) -> EvaluationRow:
+    async def record_all(self, attempts: list[Attempt], outcome: AttemptOutcome = AttemptOutcome.PROVED) -> None:
+        for attempt in attempts:
+            await self.record(attempt, outcome)
+
+    async def finished(self, label: str) -> None:
         async def there() -> bool:
             found = await self.run.store.call(Store.evaluation, label)
             return found is not None and found.finished is not None
 
         await until(there, what=f"the end of {label}")
-        return next(each for each in await self.rows() if each.label == label)
 
     def lines(self) -> list[curves.Evaluated]:
         return curves.read_evaluations(self.run.directory.evaluations)
@@ -239,8 +254,7 @@ async def test_it_takes_its_share_of_the_slots_and_learning_the_rest(run: Run, b
             await world.record(attempts.pop(0), FAILED)
             attempts += await world.taken(1)
             assert world.dispatcher.outstanding["eval"] == 2, f"after {answered} answers"
-        for attempt in attempts:
-            await world.record(attempt, FAILED)
+        await world.record_all(attempts, FAILED)
         await world.finished("step-0")
         assert len(await world.taken(3, Purpose.TRAIN)) == 3  # all slots are free for learning again
     assert run.ctx.heartbeat().values["beside_total"] == 6
@@ -252,10 +266,8 @@ async def test_when_training_is_faster_the_next_takes_the_newest_version(run: Ru
         first = await world.taken(6)
         for _ in range(3):
             await world.train()
-        state = await bus.get_state(KEY, WeightsState)
-        assert state is not None and [pin.version for pin in state.pinned] == [1] and state.version == 4
-        for attempt in first:
-            await world.record(attempt)
+        assert await world.pinned() == [1] and world.publisher.latest.version == 4
+        await world.record_all(first)
         await world.finished("step-0")
         second = await world.taken(6)
         assert {attempt.weights for attempt in first} == {1} and {attempt.weights for attempt in second} == {4}
@@ -269,8 +281,7 @@ async def test_the_next_waits_for_its_steps_unless_the_operator_asks(run: Run, b
         first = await world.taken(6)
         with pytest.raises(UserError, match="step-0 is not over"):
             await world.beside.ask()
-        for attempt in first:
-            await world.record(attempt)
+        await world.record_all(first)
         await world.finished("step-0")
         with pytest.raises(UserError, match="step 0 are evaluated already"):
             await world.beside.ask()
@@ -279,8 +290,7 @@ async def test_the_next_waits_for_its_steps_unless_the_operator_asks(run: Run, b
         await world.beside._turn()
         assert len(await world.rows()) == 1
         await world.train()
-        for attempt in await world.taken(6):
-            await world.record(attempt)
+        await world.record_all(await world.taken(6))
         await world.finished("step-3")
         await world.train()
         assert "step 4 are evaluated" in await world.beside.ask()
@@ -306,12 +316,10 @@ async def test_after_a_kill_it_goes_on_where_it_was_with_the_version_that_it_had
             again |= {each.attempt_id: each for each in await world.taken(1)}
         assert again == {each.attempt_id: each for each in first[1:]}
         assert world.publisher.keeps(1) and world.publisher.latest.version == 3
-        for attempt in again.values():
-            await world.record(attempt, FAILED)
+        await world.record_all([*again.values()], FAILED)
         await world.finished("step-0")
-        assert [(line.label, line.weights, line.statements, line.solved) for line in world.lines()] == [
-            ("step-0", 1, 6, 1)
-        ]
+        (line,) = world.lines()
+        assert (line.label, line.weights, line.statements, line.solved) == ("step-0", 1, 6, 1)
     assert (await run.store.call(Store.audit)).sound
 
 
@@ -320,45 +328,33 @@ async def test_a_version_that_is_gone_or_other_statements_end_an_evaluation(run:
         await world.taken(6)
     next(run.directory.weights.glob("weights-000001*")).unlink()
     async with process(run, bus, tmp_path, step=1) as world:
-        await until(lambda: _begun(world, 2), what="the next evaluation")
+        await until(lambda: world.has(2), what="the next evaluation")
         gone, newest = await world.rows()
         assert gone.given_up is not None and gone.finished is None
         assert (newest.label, newest.weights) == ("step-1", 2) and world.lines() == []
         (attempt,) = await world.taken(1)
     run.data.beside[:] = [each for each in run.data.beside if each.theorem.name != attempt.theorem_id]
     async with process(run, bus, tmp_path, step=2) as world:
-        await until(lambda: _begun(world, 3), what="the one without a mixture")
+        await until(lambda: world.has(3), what="the one without a mixture")
         assert (await world.rows())[1].given_up is not None
-
-
-async def _begun(world: World, count: int) -> bool:
-    return len(await world.rows()) == count
 
 
 async def test_one_that_is_unfinished_when_learning_ends_has_no_result(run: Run, bus: Bus, tmp_path: Path) -> None:
     async with process(run, bus, tmp_path) as world:
         attempts = await world.taken(6)
-        for attempt in attempts[:5]:
-            await world.record(attempt)
+        await world.record_all(attempts[:5])
         world.beside.end()
-        await until(lambda: _given_up(world))
+        await until(world.has_given_up)
         # Its version stays for the attempt that is out, also while a phase pins and lets go another.
         await world.train()
         await world.publisher.pin([2], "phase")
         await world.publisher.pin([], "phase")
-        state = await bus.get_state(KEY, WeightsState)
-        assert state is not None and [pin.version for pin in state.pinned] == [1]
+        assert await world.pinned() == [1]
         await world.record(attempts[5])
         await asyncio.wait_for(world.task, 30)
-        state = await bus.get_state(KEY, WeightsState)
-        assert state is not None and state.pinned == ()
+        assert await world.pinned() == []
         assert world.lines() == [] and len(await world.rows()) == 1
     async with process(run, bus, tmp_path, step=1) as world:  # the phase goes on in another run of the plan
         assert world.lines() == []
         await world.taken(6)
         assert [each.label for each in await world.rows()] == ["step-0", "step-1"]
-
-
-async def _given_up(world: World) -> bool:
-    (only,) = await world.rows()
-    return only.given_up is not None and only.finished is None

@@ -415,14 +415,6 @@ class Kills(stateful.RuleBasedStateMachine):
 @pytest.mark.parametrize(("examples", "steps"), [(3, 8), pytest.param(25, 15, marks=pytest.mark.slow)])
 def test_kills_at_any_moment_lose_and_repeat_nothing(opened: Callable[[], Mesh], examples: int, steps: int) -> None:
     machine = type("Kills", (Kills,), {"opened": staticmethod(opened)})
-    stateful.run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    size = settings(max_examples=examples, stateful_step_count=steps, deadline=None, derandomize=True, database=None)
+    suppressed = settings(size, suppress_health_check=list(HealthCheck))
+    stateful.run_state_machine_as_test(machine, settings=suppressed)

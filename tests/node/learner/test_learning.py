@@ -35,12 +35,10 @@ def trainer(tmp_path: Path) -> StandInTrainer:
 @pytest.fixture
 async def learning(run: Run, trainer: StandInTrainer) -> Learning:
     """Trains 8 transitions a step on each 4 that are fresh, 6 times each: 3 steps."""
-    run.settings.schedule.fresh = 4
-    run.settings.schedule.reuse = 6.0
     run.settings.trainer.batch = 8
-    run.settings.schedule.pause = "always"
-    run.settings.schedule.pause_budget = 0.5
-    run.settings.schedule.checkpoint_every = 5
+    changes = {"fresh": 4, "reuse": 6.0, "pause": "always", "pause_budget": 0.5, "checkpoint_every": 5}
+    for name, value in changes.items():
+        setattr(run.settings.schedule, name, value)
     return await begun(run, trainer)
 
 
@@ -88,9 +86,8 @@ async def test_batches_derive_from_seed_and_step_and_mix(run: Run, learning: Lea
     await record(run, 1, 4)
     await learning.turn(RL)
     window = run.replay.refs()
-    expected = [
-        sample(run.data.supervised, window, 8, 0.5, derive_seed(run.settings.seed, "batch", step)) for step in range(3)
-    ]
+    seeds = [derive_seed(run.settings.seed, "batch", step) for step in range(3)]
+    expected = [sample(run.data.supervised, window, 8, 0.5, seed) for seed in seeds]
     assert [refs for refs, _ in trainer.batches] == expected
     assert {base == "supervised" for refs, _ in trainer.batches for base, _ in refs} == {True, False}
 
@@ -109,9 +106,8 @@ async def test_the_control_takes_supervised_steps_and_pauses_nobody(
 ) -> None:
     run.data.supervised.extend(("supervised", position) for position in range(20))
     assert await learning.control_turn(Progress(phase=phases.CONTROL), 3) == 3
-    assert [refs for refs, _ in trainer.batches] == [
-        epochs(run.data.supervised, 8, run.settings.seed, step) for step in range(3)
-    ]
+    expected = [epochs(run.data.supervised, 8, run.settings.seed, step) for step in range(3)]
+    assert [refs for refs, _ in trainer.batches] == expected
     assert await bus.get_state(PAUSE, PauseHold) is None and learning.time.worked == 0
 
 

@@ -111,7 +111,7 @@ def test_recorded_transitions_are_read_by_their_numbers_while_others_are_recorde
     store.close()
 
 
-def test_transitions_of_a_bank_are_written_anew_and_read(tmp_path: Path) -> None:
+def test_transitions_of_a_bank_are_written_anew_and_read_and_damage_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "supervised.sqlite"
     transitions.write(path, [Transition("⊢ old", "rfl", 1)] * 3)
     content = [Transition("⊢ p", "rfl", 2), Transition("⊢ q", "rfl", 1)]
@@ -120,34 +120,21 @@ def test_transitions_of_a_bank_are_written_anew_and_read(tmp_path: Path) -> None
     assert [reader.read(number) for _, number in refs] == content
     with pytest.raises(UnreadableRecords, match="missing"):
         reader.read(3)
-
-
-def test_damage_is_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "supervised.sqlite"
     refs = transitions.write(path, [Transition("⊢ p" * 2000, "rfl", 2)] * 4)
-    size = path.stat().st_size
-    with path.open("r+b") as file:
-        file.seek(4096)
-        file.write(b"x" * (size - 4096))
+    path.write_bytes(path.read_bytes()[:4096] + b"x" * (path.stat().st_size - 4096))
     with pytest.raises(UnreadableRecords, match=r"transition 4 cannot be read \(.*malformed"):
         TransitionReader(path).read(refs[-1][1])
 
 
-def test_batches_mix_supervised_and_replayed_transitions() -> None:
-    supervised = [("s", index) for index in range(100)]
-    replayed = [("r", index) for index in range(100)]
+def test_batches_mix_supervised_and_replayed_transitions_and_an_epoch_shows_each_once() -> None:
+    supervised, replayed = ([(base, index) for index in range(100)] for base in "sr")
     batch = sample(supervised, replayed, 2000, 0.1, seed=1)
     assert len(batch) == 2000 and 0.07 < sum(base == "s" for base, _ in batch) / 2000 < 0.13
     assert batch == sample(supervised, replayed, 2000, 0.1, seed=1) != sample(supervised, replayed, 2000, 0.1, seed=2)
     assert {base for base, _ in sample(supervised, [], 50, 0.1, seed=1)} == {"s"}
     assert {base for base, _ in sample([], replayed, 50, 0.1, seed=1)} == {"r"}
-
-
-def test_an_epoch_shows_each_transition_once() -> None:
-    refs = [("s", index) for index in range(100)]
-    seen = [ref for step in range(5) for ref in epochs(refs, 20, seed=1, step=step)]
-    assert sorted(seen) == refs
-    assert epochs(refs, 20, 1, 0) != epochs(refs, 20, 1, 5)
+    seen = [ref for step in range(5) for ref in epochs(supervised, 20, seed=1, step=step)]
+    assert sorted(seen) == supervised and epochs(supervised, 20, 1, 0) != epochs(supervised, 20, 1, 5)
 
 
 @pytest.fixture
@@ -231,9 +218,9 @@ def directory(tmp_path: Path) -> RunDirectory:
     directory.config.write_text(f"[learner.replay]\nwindow = {WINDOW}\n", encoding="utf-8")
     store = Store(directory.database)
     store.add_theorems([row("t")])
-    for number, first in ((1, 0), (2, 4)):
-        store.dispatch([planned(number)], now=1.0)
-        store.record(result(planned(number).attempt), proved(4 if first == 0 else 3, first), now=2.0)
+    for plan, verdict in ((planned(1), proved(4)), (planned(2), proved(3, first=4))):
+        store.dispatch([plan], now=1.0)
+        store.record(result(plan.attempt), verdict, now=2.0)
     store.close()
     directory.close()
     for name in OLD:
@@ -241,24 +228,19 @@ def directory(tmp_path: Path) -> RunDirectory:
     return directory
 
 
-def test_a_buffer_is_made_anew_from_the_records(directory: RunDirectory, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rebuild", str(directory.path)]) == Exit.DONE
-    assert "5 transitions, from 7 recorded ones" in capsys.readouterr().out
+def test_a_buffer_is_made_anew_from_the_records_when_its_learner_has_left(directory: RunDirectory, called: Run) -> None:
+    directory.open()
+    refused = called(main, "rebuild", directory.path)
+    directory.close()
+    assert refused.code == Exit.FAILED and "is in use by process" in refused.err
+    assert sorted(path.name for path in directory.replay.iterdir()) == OLD
+    made = called(main, "rebuild", directory.path)
+    assert made.code == Exit.DONE and "5 transitions, from 7 recorded ones" in made.out
     assert list(directory.replay.iterdir()) == []
     store, replay = Store(directory.database), Replay(directory.database, ReplaySettings(window=WINDOW))
     replay.fill(store.examples)
     store.close()
     assert (len(replay), replay.last_id) == (WINDOW, 7)
-
-
-def test_a_directory_of_a_learner_is_left_alone(directory: RunDirectory, capsys: pytest.CaptureFixture[str]) -> None:
-    directory.open()
-    try:
-        assert main(["rebuild", str(directory.path)]) == Exit.FAILED
-    finally:
-        directory.close()
-    assert "is in use by process" in capsys.readouterr().err
-    assert sorted(path.name for path in directory.replay.iterdir()) == OLD
 
 
 @pytest.mark.parametrize("argv", [[], ["rebuild"], ["burn", "here"], ["rebuild", "nowhere"], ["rebuild", "Not A Name"]])

@@ -33,16 +33,12 @@ def test_parts_are_reassembled_in_any_order_and_when_they_come_twice(store: Stor
     store.dispatch([plan], now=1.0)
     whole = msgspec.structs.replace(result(plan.attempt), message="x" * 5_000)
     first, second, third = parts_of(whole)
-    others = (
-        msgspec.structs.replace(second, prover_id="prover-b"),
-        msgspec.structs.replace(second, digest="of another play"),
-        msgspec.structs.replace(second, parts=4),
-    )
+    changes = ({"prover_id": "prover-b"}, {"digest": "of another play"}, {"parts": 4})
+    others = [msgspec.structs.replace(second, **change) for change in changes]
     for part in (third, *others, third, first):
         assert store.keep_part(part) is None
     assert store.keep_part(second) == whole
-    assert store.record(whole, PROVED, now=2.0)
-    assert store.record(whole, PROVED, now=2.0) is False
+    assert [store.record(whole, PROVED, now=2.0) for _ in range(2)] == [True, False]
     assert sqlite3.connect(store.path).execute("SELECT COUNT(*) FROM parts").fetchone() == (0,)
 
 
@@ -225,7 +221,7 @@ TestRecords.settings = settings(
 )
 
 
-def test_a_theorem_in_a_file_is_known_again_after_a_restart(tmp_path: Path) -> None:
+def test_a_theorem_in_a_file_is_known_again_after_a_restart_and_its_rule_for_tactics_may_change(tmp_path: Path) -> None:
     context = Context.of("def double (n : Nat) : Nat := n + n\n" * 50)
     place = Place(context, "theorem a : double 1 = 2 := ", "\n", tactic=False)
     in_file = TheoremRow(Theorem("a", "", "double 1 = 2", place=place), "train", "file", 1)
@@ -233,34 +229,13 @@ def test_a_theorem_in_a_file_is_known_again_after_a_restart(tmp_path: Path) -> N
     alone = row("c")
     store = Store(tmp_path / "proofs.sqlite")
     store.add_theorems([in_file, other, alone])
-    plan = planned(1, "a")
-    attempt = msgspec.structs.replace(plan.attempt, theorem=in_file.theorem)
+    attempt = msgspec.structs.replace(planned(1, "a").attempt, theorem=in_file.theorem)
     store.dispatch([Planned(1, attempt)], now=1.0)
     store.close()
     again = Store(tmp_path / "proofs.sqlite")
     assert [again.theorem(name) for name in ("a", "b", "c", "d")] == [in_file, other, alone, None]
     assert again.open_attempt(attempt.attempt_id) == attempt
     assert again._rows("SELECT COUNT(*) FROM contexts") == [(1,)]
-
-
-def spoil(path: Path, how: str) -> None:
-    """Make a file of records one that this version cannot open."""
-    if how == "damaged":
-        path.write_bytes(b"not a database at all, but long enough to look at" * 100)
-    else:
-        with sqlite3.connect(path) as database:
-            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
-
-
-@pytest.mark.parametrize("how", ["damaged", "schema version"])
-def test_records_that_cannot_be_opened_are_said_clearly(store: Store, how: str) -> None:
-    store.close()
-    spoil(store.path, how)
-    with pytest.raises(RunDirectoryError, match=how):
-        Store(store.path)
-
-
-def test_a_theorems_rule_for_tactics_is_kept_and_may_change(tmp_path: Path) -> None:
     ruled = row("t")
     ruled = replace(ruled, theorem=msgspec.structs.replace(ruled.theorem, rule=TacticRule(("rw",), ("simp",))))
     for each in (row("t"), ruled):
@@ -268,6 +243,18 @@ def test_a_theorems_rule_for_tactics_is_kept_and_may_change(tmp_path: Path) -> N
         store.add_theorems([each, row("u")])
         assert [store.theorem("t"), store.theorem("u")] == [each, row("u")]
         store.close()
+
+
+def test_records_that_cannot_be_opened_are_said_clearly(store: Store) -> None:
+    store.close()
+    with sqlite3.connect(store.path) as database:
+        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    with pytest.raises(RunDirectoryError, match="schema version"):
+        Store(store.path)
+    other = store.path.with_name("other.sqlite")
+    other.write_bytes(b"not a database at all, but long enough to look at" * 100)
+    with pytest.raises(RunDirectoryError, match="damaged"):
+        Store(other)
 
 
 OUTCOMES = ["proved"] * 4 + ["failed"] * 4 + ["rejected", "error", "undecided", "bad-statement"]
@@ -319,14 +306,12 @@ def test_a_run_of_an_earlier_version_has_the_same_statistics_filled_from_its_his
     store.close()
     kept = table(path)
     assert len(kept) == 6
+    later = (("transitions", "failed"), ("proofs", "default_header"), ("transitions", "weight"), ("theorems", "rule"))
     with sqlite3.connect(path) as database:
-        database.execute("DROP TABLE theorem_statistics")
-        database.execute("ALTER TABLE transitions DROP COLUMN failed")  # came with later versions
-        database.execute("ALTER TABLE proofs DROP COLUMN default_header")
-        database.execute("ALTER TABLE transitions DROP COLUMN weight")
-        database.execute("ALTER TABLE theorems DROP COLUMN rule")
-        database.execute("DROP TABLE states_off_proof")
-        database.execute("DROP TABLE timelines")
+        for name in ("theorem_statistics", "states_off_proof", "timelines"):
+            database.execute(f"DROP TABLE {name}")
+        for name, column in later:  # came with later versions
+            database.execute(f"ALTER TABLE {name} DROP COLUMN {column}")
         database.execute(f"PRAGMA user_version = {BEFORE_STATISTICS}")
     database.close()
     assert "theorem_statistics" not in "".join(MIGRATIONS[:BEFORE_STATISTICS])

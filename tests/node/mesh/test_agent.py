@@ -96,18 +96,13 @@ def check_finished(folder: Path) -> None:
     easy, hard = store.repositories()
     assert (easy.name, hard.name, easy.own, hard.own) == ("easy", "hard", True, False)
     theorems = {each.name: each for each in store.theorems(easy.number)}
-    assert {name: each.steps for name, each in theorems.items() if each.steps} == {
-        "swap": 3,
-        "left": 2,
-        "symm": 1,
-        "trans": 1,
-    }
+    steps = {name: each.steps for name, each in theorems.items() if each.steps}
+    assert steps == {"swap": 3, "left": 2, "symm": 1, "trans": 1}
     assert theorems["swap"].difficulty == pytest.approx(math.e**3) and theorems["gap"].problem == "it uses `sorry`"
     assert theorems["trans"].proof == "rw [h, i]"
     assert [theorems[name].category for name in ("symm", "left", "gap")] == ["easy", "hard", "no proof"]
     assert sum(each.held_out for each in theorems.values()) == 1 and store.trained(easy.number) == 3
-    first = store.stage(easy.number, "train")
-    second = store.stage(hard.number, "train")
+    first, second = (store.stage(each.number, "train") for each in (easy, hard))
     assert first is not None and second is not None and first.details["steps"] >= 2
     assert store.noted("problems") == []
     found = {(each.training, each.repository) for each in store.evaluations()}
@@ -139,10 +134,12 @@ def test_the_agent_learns_fills_writes_reports_and_has_then_nothing_to_do(agent,
     assert "Held-out loss" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(agent("--order", "hardest"))
-    assert main(agent("--seed", "3")) == 2
-    assert "holds an agent with other settings (seed was 0, is 3)" in capsys.readouterr().err
-    assert main(agent("--batch-tokens", "128")) == 2
-    assert "holds an agent with other settings (batch_tokens was 96, is 128)" in capsys.readouterr().err
+    for flag, value, says in (
+        ("--seed", "3", "seed was 0, is 3"),
+        ("--batch-tokens", "128", "batch_tokens was 96, is 128"),
+    ):
+        assert main(agent(flag, value)) == 2
+        assert f"holds an agent with other settings ({says})" in capsys.readouterr().err
     (tmp_path / "easy" / "Easy.lean").write_text("-- somebody's\n")
     assert main(agent()) == 1
     assert "skipped: " in (told := capsys.readouterr().err) and "has uncommitted changes (Easy.lean" in told

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgpack
+import msgspec
 import nats
 import pytest
 
@@ -15,17 +16,15 @@ from common.lean import OutcomeKind, Step, Theorem
 from common.life.context import NodeContext
 from common.output.command import Exit
 from common.protocol import subjects
-from common.protocol.attempts import TRAINED_PURPOSES, Attempt, AttemptResult, Purpose
+from common.protocol.attempts import TRAINED_PURPOSES, AttemptResult
 from common.protocol.messages import (
     SCHEMA_VERSION,
     Failure,
-    Heartbeat,
     LeanRunReply,
     LeanRunRequest,
     LeanVerifyReply,
     LeanVerifyRequest,
     Message,
-    NodeInfo,
     TacticReply,
     TacticRequest,
     decode,
@@ -34,7 +33,7 @@ from common.settings import Sampling
 from node.command import cli
 from node.model import weights
 from tests.commands import Called
-from tests.message_values import named
+from tests.message_values import attempt, heartbeat, named, node_info
 from tests.node.model.tiny import tiny_weights
 from tests.node.prover.nodes import inference_node, running
 
@@ -49,9 +48,6 @@ QUEUED = (*map(subjects.todo, TRAINED_PURPOSES), *map(subjects.result, subjects.
 TELEMETRY = [f"telemetry.prover.{named('prover')}.{kind}" for kind in ("heartbeat", "log", "proof", "point")]
 
 SWAP = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
-
-
-# --- messages --------------------------------------------------------------------------------------------------------
 
 
 async def all_answer(bus: Bus) -> None:
@@ -70,8 +66,7 @@ async def all_answer(bus: Bus) -> None:
 async def proves(bus: Bus) -> None:
     """An attempt is played, and its result arrives."""
     name = uuid.uuid4().hex
-    attempt = Attempt(attempt_id=name, theorem_id="t", theorem=SWAP, purpose=Purpose.TRAIN, simulations=32, seed=1)
-    await bus.publish_durable(subjects.todo("train"), attempt, message_id=name)
+    await bus.publish_durable(subjects.todo("train"), attempt(name, theorem=SWAP, simulations=32), message_id=name)
     async with asyncio.timeout(120):
         while True:
             for lease in await bus.lease("results-learner", AttemptResult, limit=9, wait=1):
@@ -111,38 +106,31 @@ async def test_bad_messages_end_no_node(bus: Bus, broker: BusSettings, lean_prox
 
 async def send_nonsense(bus: Bus) -> None:
     """Messages that can be decoded but have invalid values."""
-    for nonsense in (
-        LeanRunRequest(theorem=SWAP, tactics=("skip",), timeout=math.nan),
-        LeanRunRequest(theorem=SWAP, tactics=("skip",), timeout=-1e300),
-        LeanRunRequest(theorem=SWAP, tactics=("skip",), path=(Step("intro h", 7, ((3,), (9, 9))),)),
-        LeanRunRequest(theorem=SWAP, tactics=("skip",), path=(Step("intro h", -1, ((0,), (1,))),)),
-        LeanRunRequest(theorem=SWAP, tactics=("skip",), path=(Step("skip"),) * 3000),
-        LeanRunRequest(theorem=SWAP, tactics=("x" * 100_000, "trivial\0")),
+    for changes in (
+        {"timeout": math.nan},
+        {"timeout": -1e300},
+        {"path": (Step("intro h", 7, ((3,), (9, 9))),)},
+        {"path": (Step("intro h", -1, ((0,), (1,))),)},
+        {"path": (Step("skip"),) * 3000},
+        {"tactics": ("x" * 100_000, "trivial\0")},
     ):
+        nonsense = LeanRunRequest(**{"theorem": SWAP, "tactics": ("skip",), **changes})
         answer = await answer_of(bus, subjects.LEAN_RUN, nonsense, LeanRunReply)
-        assert isinstance(answer, RemoteFailure) or all(
-            outcome.kind is not OutcomeKind.PROVED for outcome in answer.outcomes
-        )
+        proved = not isinstance(answer, RemoteFailure) and OutcomeKind.PROVED in [each.kind for each in answer.outcomes]
+        assert not proved
     verify = LeanVerifyRequest(theorem=SWAP, script="exact fun h => ⟨h.2, h.1⟩\naxiom false : False")
     verdict = await answer_of(bus, subjects.LEAN_VERIFY, verify, LeanVerifyReply)
     assert isinstance(verdict, LeanVerifyReply) and not verdict.accepted and "`axiom`" in verdict.reason
     for samples, temperature in ((0, 1.0), (10**9, 1.0), (1, math.nan), (1, -3.0)):
         ask = TacticRequest(state="⊢ True", samples=samples, seed=1, sampling=Sampling(temperature=temperature))
         assert isinstance(await answer_of(bus, subjects.TACTIC_REQUEST, ask, TacticReply), RemoteFailure)
-    await bus.publish(subjects.telemetry("prover", named("prover"), "heartbeat"), beat := nan_heartbeat())
-    await bus.register(NodeInfo(node_id=beat.node_id, role="prover", host="", pid=-1, version="", started=math.nan))
+    name = named("prover")
+    beat = heartbeat(name, time=math.nan, simulations=math.nan, a=1e308)
+    await bus.publish(subjects.telemetry("prover", name, "heartbeat"), msgspec.structs.replace(beat, state=""))
+    await bus.register(node_info(name, host="", pid=-1, version="", started=math.nan))
     for simulations in (0, -5):
-        name = uuid.uuid4().hex
-        attempt = Attempt(
-            attempt_id=name, theorem_id="t", theorem=SWAP, purpose="no such", simulations=simulations, seed=-(2**63)
-        )
-        await bus.publish_durable(subjects.todo("train"), attempt, message_id=name)
-
-
-def nan_heartbeat() -> Heartbeat:
-    return Heartbeat(
-        node_id=named("prover"), role="prover", time=math.nan, state="", values={"simulations": math.nan, "a": 1e308}
-    )
+        bad = attempt(uuid.uuid4().hex, "no such", theorem=SWAP, simulations=simulations, seed=-(2**63))
+        await bus.publish_durable(subjects.todo("train"), bad, message_id=bad.attempt_id)
 
 
 async def answer_of(bus: Bus, subject: str, message: Message, reply: type[Message]) -> Message | RemoteFailure:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tomllib
 import typing
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,17 +16,17 @@ from node.command.cli import main
 from node.command.hints import unnoticed, with_hint
 from node.mesh.plan import UpSettings
 from node.mesh.roles import ROLES, resolve
-from tests.commands import Called, Run
+from tests.commands import Run
 
 HEAVY = ("torch", "nats", "aiohttp", "tokenizers", "datasets", "openai", "transformers", "peft", "huggingface_hub")
 """Packages whose import is too slow for `--help` (numpy's 0.1 s is acceptable)."""
 
 
 @pytest.fixture
-def proofmesh(called: Called, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line in this process."""
+def proofmesh(proofmesh: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """In a terminal that is wide enough."""
     monkeypatch.setenv("COLUMNS", "100")
-    return partial(called, cli.main)
+    return proofmesh
 
 
 HELP = f"""
@@ -49,9 +48,8 @@ for command in ["", *COMMANDS]:
 
 @pytest.mark.process
 def test_help_needs_no_heavy_import() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", HELP], capture_output=True, text=True, cwd=Path(__file__).parents[3], check=False
-    )
+    root = Path(__file__).parents[3]
+    done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, cwd=root, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
 
 

@@ -6,17 +6,15 @@ import os
 import re
 import signal
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from common.life.process import kill_group, spawn_child
 from common.output.command import Exit
-from node.command.evaluate.command import main
-from node.command.proofs import prove, verify
+from node.command.proofs import verify
 from node.eval.folder import ATTEMPTS, AttemptRecord, EvaluationFolder, read
-from tests.commands import Called, Run
+from tests.commands import Run
 from tests.waiting import eventually
 
 ROWS = [
@@ -30,12 +28,6 @@ ROWS = [
 
 
 @pytest.fixture
-def evaluate(called: Called) -> Run:
-    """The command in this process."""
-    return partial(called, main)
-
-
-@pytest.fixture
 def rows(tmp_path: Path) -> Path:
     """A benchmark file."""
     path = tmp_path / "rows.jsonl"
@@ -45,16 +37,11 @@ def rows(tmp_path: Path) -> Path:
 
 def told(folder: Path) -> dict[tuple[str, int], tuple[object, ...]]:
     """The results of an evaluation, without times."""
-    return {
-        (each.name, each.number): (
-            each.standing,
-            each.script,
-            each.axioms,
-            each.statistics.simulations,
-            each.statistics.solved_at_lean_attempts,
-        )
-        for each in read(folder).attempts
-    }
+    found: dict[tuple[str, int], tuple[object, ...]] = {}
+    for each in read(folder).attempts:
+        counts = each.statistics.simulations, each.statistics.solved_at_lean_attempts
+        found[each.name, each.number] = (each.standing, each.script, each.axioms, *counts)
+    return found
 
 
 def flags(rows: Path, out: Path) -> list[str]:
@@ -140,19 +127,13 @@ PASS_AT = {"1": (2 / 4 + 1 / 4) / 4, "2": ((1 - 1 / 6) + (1 - 3 / 6)) / 4, "4": 
 
 
 @pytest.fixture
-def evaluate_proofs(called: Called, tmp_path: Path) -> Run:
-    """`eval` in this process, in a folder with a benchmark and its proofs."""
+def evaluate_proofs(evaluate: Run, tmp_path: Path) -> Run:
+    """`eval` in a folder with a benchmark and its proofs."""
     rows = [{"name": name, "statement": text} for name, text in STATEMENTS.items()]
     proofs = [{"name": name, "proof": proof} for name, given in PROOFS.items() for proof in given]
     for file, content in (("rows.jsonl", rows), ("proofs.jsonl", proofs)):
         (tmp_path / file).write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
-    return partial(called, main)
-
-
-@pytest.fixture
-def proves(evaluate_proofs: Run, called: Called) -> Run:
-    """`prove` in the same folder."""
-    return partial(called, prove.main)
+    return evaluate
 
 
 WHOLE = ("--bench", "rows.jsonl", "--policy", "proofs:proofs.jsonl", "--method", "whole-proof")
@@ -208,15 +189,15 @@ def test_what_cannot_be_evaluated_is_a_clear_line(evaluate_proofs: Run, tmp_path
 
 
 @pytest.mark.usefixtures("lent_lean")
-def test_a_person_has_given_proofs_checked(proves: Run) -> None:
+def test_a_person_has_given_proofs_checked(evaluate_proofs: Run, prove: Run) -> None:
     rows = "\n".join(f"{STATEMENTS[name]} := sorry" for name in ("sum", "swap", "false"))
     Path("config.toml").write_text("[prove]\nclosing = []\nsearching = []\n", encoding="utf-8")
     how = ("--policy", "proofs:proofs.jsonl", "--method", "whole-proof", "--config", "config.toml")
-    code, out, err = proves("--from", "-", "--json", *how, stdin=rows)
+    code, out, err = prove("--from", "-", "--json", *how, stdin=rows)
     assert code == Exit.FAILED, err
     found = {each["name"]: each for each in map(json.loads, out.splitlines())}
     assert (found["sum"]["outcome"], found["sum"]["by"], found["sum"]["simulations"]) == ("proved", "list of proofs", 3)
     assert "· exact h.2" in found["swap"]["proof"], "as it was written"
     assert "no more proofs were to be had after 4" in found["false"]["reason"]
-    code, _, err = proves(STATEMENTS["sum"], "--method", "whole-proof")
+    code, _, err = prove(STATEMENTS["sum"], "--method", "whole-proof")
     assert code == Exit.UNUSABLE and "needs --policy, with one that writes whole proofs" in err

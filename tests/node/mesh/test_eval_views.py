@@ -14,27 +14,18 @@ from tests.node.eval.small import benchmark, outcomes, statement, undecided, uns
 def sides(tmp_path):
     """Two evaluations: the second wins t3 and t4, and loses t2."""
     write(tmp_path / "list", [*outcomes({"t1": 3, "t2": 5, "t3": 0, "t4": 0}), unsolved("t5", tactics=100)])
-    write(
-        tmp_path / "network",
-        [*outcomes({"t1": 2, "t2": 0, "t3": 9, "t4": 40, "t5": 0}), undecided("t6")],
-        [statement(f"t{number}", flaw="vacuous" if number == 4 else "") for number in range(1, 7)],
-        label="network demo",
-    )
+    found = [*outcomes({"t1": 2, "t2": 0, "t3": 9, "t4": 40, "t5": 0}), undecided("t6")]
+    statements = [statement(f"t{number}", flaw="vacuous" if number == 4 else "") for number in range(1, 7)]
+    write(tmp_path / "network", found, statements, label="network demo")
     return tmp_path
 
 
 def test_json_has_all_of_it(sides, capsys):
     assert compare([str(sides / "list"), str(sides / "network"), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
-    assert found["statements"] == {
-        "paired_by": "name",
-        "in_both": 5,
-        "only_in_baseline": 0,
-        "only_in_other": 1,
-        "compared": 5,
-        "left_out_in_baseline": {},
-        "left_out_in_other": {},
-    }
+    counts = {"in_both": 5, "only_in_baseline": 0, "only_in_other": 1, "compared": 5}
+    nothing = {"left_out_in_baseline": {}, "left_out_in_other": {}}
+    assert found["statements"] == {"paired_by": "name", **counts, **nothing}
     assert (found["won"], found["lost"]) == (["t3", "t4"], ["t2"])
     assert (found["exact_until_lean_attempts"], found["without_flawed"]["statements"]) == (100, 4)
     assert [(each["limit"], each["exact"]) for each in found["by_lean_attempts"]][-2:] == [(128, False), (256, False)]
@@ -126,12 +117,8 @@ def test_evaluations_are_grouped_by_benchmark_the_best_first(evals, width, capsy
 def test_json_of_several_is_a_list_of_rows_and_of_one_its_results(evals, capsys):
     assert show([str(evals), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [(row["rate"], row["missing"], row["undecided"], row["not_elaborated"]) for row in rows] == [
-        (1.0, 0, 0, 0),
-        (1.0, 0, 1, 1),
-        (0.5, 0, 0, 0),
-        (0.0, 3, 0, 0),
-    ]
+    told = [(row["rate"], row["missing"], row["undecided"], row["not_elaborated"]) for row in rows]
+    assert told == [(1.0, 0, 0, 0), (1.0, 0, 1, 1), (0.5, 0, 0, 0), (0.0, 3, 0, 0)]
     assert rows[0]["rate_without_flawed"] is None
     assert show([str(evals / "list"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["total"]["solved"] == 2

@@ -12,7 +12,6 @@ from functools import partial
 
 import pytest
 
-from node.command import cli
 from node.proving import fill_run
 from tests.node.prover.nodes import shared_prover
 
@@ -22,16 +21,12 @@ HARD = "theorem hard (f : Nat → Nat) (h : ∀ n, f (f n) < f (n + 1)) : ∀ n,
 """A statement that no search proves within a test's time, and that never exhausts a search."""
 
 
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "node.command.cli", "fill", *map(str, arguments)]
-
-
 @pytest.fixture
-def fill(called, lent_lean, tmp_path_factory, monkeypatch):
+def fill(proofmesh, lent_lean, tmp_path_factory, monkeypatch):
     """The command in this process, which knows nothing of earlier runs."""
     cache = tmp_path_factory.mktemp("cache")
     monkeypatch.setattr("node.proving.fill.cache_directory", lambda: cache)
-    return partial(called, cli.main, "fill")
+    return partial(proofmesh, "fill")
 
 
 class Running(subprocess.Popen[str]):
@@ -44,7 +39,8 @@ class Running(subprocess.Popen[str]):
 @contextmanager
 def running(*arguments: object) -> Iterator[Running]:
     """The running command, after it has reported a proved gap."""
-    process = Running(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "node.command.cli", "fill", *map(str, arguments)]
+    process = Running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
         process.first = next(line for line in process.stderr if line.startswith("proved"))
@@ -129,7 +125,7 @@ BAD = {
 """What cannot be imported, has no gap, lacks a value or is false: above."""
 
 
-def test_bad_input_gets_a_line_that_says_what_is_wrong_and_the_rest_goes_on(fill, tmp_path):
+def test_bad_input_gets_a_line_that_says_what_is_wrong_and_the_rest_goes_on(fill, tmp_path, monkeypatch):
     for name, (data, _) in BAD.items():
         if data is not None:
             (tmp_path / f"{name}.lean").write_bytes(data)
@@ -140,18 +136,11 @@ def test_bad_input_gets_a_line_that_says_what_is_wrong_and_the_rest_goes_on(fill
         assert sum(f"{name}.lean" in line and says in line for line in lines) == 1, (name, lines)
     assert result.code == 2 and "+++ good.lean" in result.out and "+++ error.lean" in result.out
     assert (tmp_path / "good.lean").read_text() == "theorem a : True := sorry\n"
-
-
-@pytest.mark.parametrize(
-    ("flag", "value", "code", "says"),
-    [("--url", "nats://127.0.0.1:9", 3, "127.0.0.1:9"), ("--policy", "own:nowhere", 2, "--policy: ")],
-)
-def test_a_mesh_or_a_policy_that_is_not_there_is_told(fill, tmp_path, monkeypatch, flag, value, code, says):
     monkeypatch.setattr("node.proving.prover.CONNECT_SECONDS", 0.2)
-    (tmp_path / "x.lean").write_text("theorem a : True := sorry\n")
-    result = fill(tmp_path / "x.lean", flag, value)
-    said = result.err.strip()
-    assert result.code == code and says in said and "\n" not in said
+    absent = (("--url", "nats://127.0.0.1:9", 3, "127.0.0.1:9"), ("--policy", "own:nowhere", 2, "--policy: "))
+    for flag, value, code, says in absent:
+        result = fill("good.lean", flag, value)
+        assert result.code == code and says in result.err and "\n" not in result.err.strip()
 
 
 LONG = ("--write", "--seconds", "600", "--simulations", "1000000")

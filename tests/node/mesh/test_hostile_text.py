@@ -44,17 +44,9 @@ def printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 def verdicts(form: Any) -> VerifyReport:
     report = VerifyReport(form=form)
     item = LocalItem("def", HOSTILE, 1)
-    report.add_file(
-        FileReport(
-            SURROGATE,
-            declarations=[
-                DeclarationVerdict(HOSTILE, "theorem", 1, "", (HOSTILE,), (item,)),
-                DeclarationVerdict(HOSTILE, "theorem", 2, f"Lean says\n{HOSTILE}"),
-            ],
-            runs_code=[item],
-            lean_version="4.0",
-        )
-    )
+    accepted = DeclarationVerdict(HOSTILE, "theorem", 1, "", (HOSTILE,), (item,))
+    refused = DeclarationVerdict(HOSTILE, "theorem", 2, f"Lean says\n{HOSTILE}")
+    report.add_file(FileReport(SURROGATE, declarations=[accepted, refused], runs_code=[item], lean_version="4.0"))
     report.add_file(FileReport(SURROGATE, HOSTILE))
     report.add_comparison(SURROGATE, [], {HOSTILE: HOSTILE}, "4.0", "")
     return report
@@ -80,21 +72,13 @@ def test_diffs_are_exact_in_pipes(capfdbinary: pytest.CaptureFixture[bytes], mon
     assert "-a\\x1b[2J" in shown and "+[bold]b[/bold]\\u202e" in shown
 
 
-SEARCH = SearchTree(
-    HOSTILE,
-    3,
-    2,
-    1,
-    (
-        SearchState(
-            *(0, f"⊢ {HOSTILE}", 0, 3, -1.0, 1, None),
-            best=0,
-            tactics=(TakenTactic(HOSTILE, 0.5, 2, -1.0, (1,)),),
-            failed=(FailedTactic(HOSTILE, HOSTILE, HOSTILE),),
-        ),
-        SearchState(1, f"⊢ {HOSTILE}", 1, 1, -1.0, 1, 0, tactic=HOSTILE, tactics=(TakenTactic(HOSTILE, 1, 1, 0, ()),)),
-    ),
+TAKEN = (TakenTactic(HOSTILE, 0.5, 2, -1.0, (1,)),)
+FAILED = (FailedTactic(HOSTILE, HOSTILE, HOSTILE),)
+STATES = (
+    SearchState(0, f"⊢ {HOSTILE}", 0, 3, -1.0, 1, None, best=0, tactics=TAKEN, failed=FAILED),
+    SearchState(1, f"⊢ {HOSTILE}", 1, 1, -1.0, 1, 0, tactic=HOSTILE, tactics=(TakenTactic(HOSTILE, 1, 1, 0, ()),)),
 )
+SEARCH = SearchTree(HOSTILE, 3, 2, 1, STATES)
 EXPLANATION = Explanation(HOSTILE, "proved", HOSTILE, HOSTILE, HOSTILE, 1.0, (SEARCH,))
 
 
@@ -106,14 +90,9 @@ def test_pages_show_what_a_browser_would_obey() -> None:
 
 
 def test_status_shows_nodes_and_facts(printed: Printed) -> None:
-    lean = LeanProxyFacts(
-        version=HOSTILE,
-        name=HOSTILE,
-        project=HOSTILE,
-        options=(HOSTILE,),
-        header=HOSTILE,
-        protections=(Protection(HOSTILE, True, HOSTILE), Protection(HOSTILE, False, HOSTILE)),
-    )
+    protections = tuple(Protection(HOSTILE, on, HOSTILE) for on in (True, False))
+    texts = dict.fromkeys(("version", "name", "project", "header"), HOSTILE)
+    lean = LeanProxyFacts(**texts, options=(HOSTILE,), protections=protections)
     sampling = Sampling(stop=(HOSTILE,))
     prover = ProverFacts(policy=HOSTILE, leaves=1, sampling=sampling, templates={HOSTILE: HOSTILE})
     model = ModelFacts(model=HOSTILE, template=HOSTILE, digest=HOSTILE, trouble=HOSTILE)

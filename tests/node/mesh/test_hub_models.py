@@ -1,6 +1,5 @@
 """`prove`, `eval` and `models try` with a language model in this process: real weights, and real Lean."""
 
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,11 +22,6 @@ ALONE = ("--closing", "--searching")
 def prover(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that has memorized one proof."""
     return saved(taught(SWAP), tmp_path_factory.mktemp("models") / "swap-prover")
-
-
-@pytest.fixture
-def prove(called: Called) -> Run:
-    return partial(called, prove_command.main)
 
 
 @pytest.mark.usefixtures("lent_lean")

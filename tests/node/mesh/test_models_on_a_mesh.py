@@ -22,7 +22,6 @@ from common.output.command import Exit
 from common.settings import BusSettings
 from node.command import status as status_command
 from node.command.evaluate import command as eval_command
-from node.command.proofs import prove as prove_command
 from node.inference.models import ModelServing
 from node.inference.settings import InferenceSettings
 from node.llm.settings import ModelSettings
@@ -89,10 +88,9 @@ def served(background: Background, broker: BusSettings, warm_lean: SharedLean) -
 
 
 @pytest.fixture
-def prove(called: Called) -> Run:
-    """The command in this process. No closing tactic proves what the models are asked for."""
-    run = partial(called, prove_command.main)
-    return lambda *arguments: run(*arguments, "--closing", "rfl")
+def prove(prove: Run) -> Run:
+    """No closing tactic proves what the models are asked for."""
+    return partial(prove, "--closing", "rfl")
 
 
 def test_a_mesh_proves_by_tactics_and_by_whole_proofs_of_the_model_that_is_named(served: Served, prove: Run) -> None:

@@ -42,16 +42,9 @@ def test_tokens_reach_nodes_by_their_environment_and_the_reader_of_the_monitor_w
     assert own == (tmp_path / TOKEN_FILE).read_text().strip()
 
 
-KEYS = {
-    "PROOFMESH_OPENAI_KEY": "k1",
-    "HF_TOKEN": "k2",
-    "WANDB_API_KEY": "k3",
-    "AWS_SECRET_ACCESS_KEY": "k4",
-    "PGPASSWORD": "k5",
-    "LEAN_SERVER_API_KEY": "k6",
-    "HTTPS_PROXY": "http://me:k7@proxy:3128",
-    "DATABASE": "postgres://me:k8@host/db",
-}
+SECRETS = "PROOFMESH_OPENAI_KEY HF_TOKEN WANDB_API_KEY AWS_SECRET_ACCESS_KEY PGPASSWORD LEAN_SERVER_API_KEY"
+ADDRESSES = {"HTTPS_PROXY": "http://me:k7@proxy:3128", "DATABASE": "postgres://me:k8@host/db"}
+KEYS = {**{name: f"that of {name}" for name in SECRETS.split()}, **ADDRESSES}
 
 
 @pytest.mark.parametrize(

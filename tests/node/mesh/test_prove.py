@@ -1,21 +1,20 @@
 """`proofmesh prove` as a command: what it prints, its exit codes, its processes. Real Lean, a fixed list of tactics."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
 from common.output.command import Exit
-from node.command.proofs.prove import main
 from tests.background import Background, RunOnBroker
-from tests.commands import Called, Run
+from tests.commands import Run
 from tests.node.prover.nodes import shared_prover
 from tests.waiting import eventually
 
@@ -30,12 +29,6 @@ theorem t (h : True ∧ double 1 = 2) : double 1 = 2 ∧ True := by
   · trivial
 end Foo
 """
-
-
-@pytest.fixture
-def prove(called: Called) -> Run:
-    """The command in this process."""
-    return partial(called, main)
 
 
 @pytest.fixture
@@ -79,13 +72,8 @@ def test_rows_of_standard_input_are_answered_line_by_line_with_disprove_by_the_n
     code, out, err = prove("--from", "-", *how, stdin="\n".join(rows))
     assert code == Exit.FAILED and "5 statements: " in err and "1 disproved" in err
     found = {each["name"]: each for each in map(json.loads, out.splitlines())}
-    assert {name: each["outcome"] for name, each in found.items()} == {
-        "one": "proved",
-        "line 2": "error",
-        "t": "disproved",
-        "Nat.add_zero": "proved",
-        "example": "proved",
-    }
+    proved = dict.fromkeys(("one", "Nat.add_zero", "example"), "proved")
+    assert {name: each["outcome"] for name, each in found.items()} == {"line 2": "error", "t": "disproved", **proved}
     assert found["Nat.add_zero"]["lean"].startswith("theorem Nat.add_zero (n : Nat) : n + 0 = n := by\n  ")
     assert all({"name", "outcome", "proof", "seconds", "reason"} <= set(each) for each in found.values())
     assert found["t"]["lean"].startswith("theorem t_neg : ¬ (∀ (n : Nat), n = n + 1) := by\n  ")
@@ -127,17 +115,8 @@ def test_what_is_wrong_is_told_at_once_in_a_line(arguments: list[str], told: str
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGKILL, marks=pytest.mark.slow), signal.SIGINT])
 async def test_command_that_is_ended_takes_its_lean_with_it(number: signal.Signals, tmp_path: Path) -> None:
     endless = "theorem t (f : Nat → Nat) (n m : Nat) : f (n + m) = f m + n"
-    command = [
-        sys.executable,
-        "-m",
-        "node.command.cli",
-        "prove",
-        endless,
-        "--seconds",
-        "600",
-        "--simulations",
-        "100000",
-    ]
+    budget = ["--seconds", "600", "--simulations", "100000"]
+    command = [sys.executable, "-m", "node.command.cli", "prove", endless, *budget]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}  # what a killed command leaves behind
     child = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
     processes: list[psutil.Process] = []
@@ -155,22 +134,17 @@ async def test_command_that_is_ended_takes_its_lean_with_it(number: signal.Signa
 
 
 def alive(process: psutil.Process) -> bool:
-    try:
+    with contextlib.suppress(psutil.NoSuchProcess):
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    return False
 
 
-def test_theorem_is_given_to_a_running_mesh(
-    background: Background, mesh_run: RunOnBroker, lean_proxy: object, prove: Run
+def test_theorem_is_given_to_a_running_mesh_and_one_that_is_not_there_is_an_error(
+    background: Background, mesh_run: RunOnBroker, lean_proxy: object, prove: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with shared_prover(background, mesh_run, policy="fixed", searches=1):
         code, out, err = prove(SWAP, *mesh_run.flags)
-    assert code == Exit.DONE, err
-    assert out.startswith(f"{SWAP} := by\n") and "by closing tactics" in err
-
-
-def test_broker_that_is_not_there_is_an_error(prove: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert code == Exit.DONE and out.startswith(f"{SWAP} := by\n") and "by closing tactics" in err, err
     monkeypatch.setattr("node.proving.prover.CONNECT_SECONDS", 0.2)
     code, _, err = prove(SWAP, "--url", "nats://127.0.0.1:1")
     assert code == Exit.UNAVAILABLE and "127.0.0.1:1" in err

@@ -12,7 +12,7 @@ import pytest
 from common.curves import METRICS, encode_line
 from common.lean import Context, Place, Theorem
 from common.output.command import Exit
-from common.protocol.attempts import AttemptOutcome, AttemptStatistics, PlayParts
+from common.protocol.attempts import AttemptStatistics, PlayParts
 from common.records.readers import DATABASE, Order, read_levels, read_theorems, replay_rows, shortest
 from common.records.rows import Arrival, TheoremRow, Verdict, VerifiedProof
 from common.records.store import Store
@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> Store:
     store = Store(tmp_path / DATABASE)
     store.add_theorems([row("easy"), row("hard", level=2), row("false", level=2), row("new"), row("scored", "test")])
     told = [("easy", "train", PROVED), ("false", "disprove", PROVED)]
-    told += [("hard", "train", Verdict(AttemptOutcome.FAILED))] * 3
+    told += [("hard", "train", FAILED)] * 3
     plans = [planned(number, name, purpose) for number, (name, purpose, _) in enumerate(told, start=1)]
     store.dispatch(plans, 1.0)
     for plan, (_, _, verdict) in zip(plans, told, strict=True):
@@ -40,15 +40,10 @@ def store(tmp_path: Path) -> Store:
 
 def test_theorems_of_a_run_are_read_while_the_learner_works_and_when_it_has_gone(store: Store) -> None:
     levels, theorems = read_levels(store.path), read_theorems(store.path, 9, Order.HARDEST)
-    assert [(each.level, each.theorems, each.tried, each.proved, each.disproved) for each in levels] == [
-        (1, 2, 1, 1, 0),
-        (2, 2, 2, 0, 1),
-    ]
-    assert [(each.theorem_id, each.result, each.failures) for each in theorems] == [
-        ("hard", "open", 3),
-        ("easy", "proved 1 of 1", 0),
-        ("false", "disproved", 0),
-    ]
+    counts = [(each.level, each.theorems, each.tried, each.proved, each.disproved) for each in levels]
+    assert counts == [(1, 2, 1, 1, 0), (2, 2, 2, 0, 1)]
+    results = [(each.theorem_id, each.result, each.failures) for each in theorems]
+    assert results == [("hard", "open", 3), ("easy", "proved 1 of 1", 0), ("false", "disproved", 0)]
     assert [each.theorem_id for each in read_theorems(store.path, 1, Order.TRIED)] == ["hard"]
     store.close()
     before = {each.name: each.read_bytes() for each in store.path.parent.iterdir()}
@@ -89,15 +84,12 @@ def test_attempts_tactics_theorems_and_proofs_are_filtered_and_printed_as_json(s
         return [json.loads(line) for line in answer.out.splitlines()]
 
     attempts = rows("--attempts", "9")
-    assert [(each["theorem_id"], each["outcome"], each["recorded"]) for each in attempts[:2]] == [
-        ("new", "outstanding", None),
-        ("hard", "failed", 2.0),
-    ]
+    newest = [(each["theorem_id"], each["outcome"], each["recorded"]) for each in attempts[:2]]
+    assert newest == [("new", "outstanding", None), ("hard", "failed", 2.0)]
     assert [each["number"] for each in attempts] == [6, 5, 4, 3, 2, 1]
     assert [each["theorem_id"] for each in rows("--attempts", "9", "--filter", "disprove")] == ["false"]
-    assert [(each["theorem_id"], each["result"]) for each in rows("--theorems", "9", "--filter", "har")] == [
-        ("hard", "open")
-    ]
+    (hard,) = rows("--theorems", "9", "--filter", "har")
+    assert (hard["theorem_id"], hard["result"]) == ("hard", "open")
     assert {each["name"] for each in rows("--proofs", "-")} == {"easy", "false_neg"}
     steps = list(replay_rows(store.path))
     tactics = rows("--tactics", "9")
@@ -112,13 +104,13 @@ def test_attempts_tactics_theorems_and_proofs_are_filtered_and_printed_as_json(s
     assert refused.code == Exit.UNUSABLE and f"--attempts: {store.path} is not a run directory" in refused.err
 
 
-def test_an_attempt_is_shown_with_parts_of_its_time_and_what_makes_one_shorter(store: Store, called: Run) -> None:
+def test_an_attempt_is_shown_with_parts_of_its_time_unless_its_run_is_an_older_one(store: Store, called: Run) -> None:
     plan, folder = planned(60, "hard"), store.path.parent
     store.dispatch([plan], 100.0)
     play = PlayParts(asked=101.0, search=1.0, lean_run=2.0)
     came = msgspec.structs.replace(result(plan.attempt, "failed"), statistics=AttemptStatistics(parts=play))
     arrival = Arrival(stored=110.0, received=110.5, ahead=0.0, spent={"store": 0.5})
-    store.record(came, Verdict(AttemptOutcome.FAILED), 111.0, arrival)
+    store.record(came, FAILED, 111.0, arrival)
     store.close()
     shown = called(attempt.main, "run-6", "--run", folder)  # the only one with this beginning
     assert shown.code == Exit.DONE and "run-60 (train): failed" in shown.out and "p ∧ q → q ∧ p" in shown.out
@@ -130,10 +122,6 @@ def test_an_attempt_is_shown_with_parts_of_its_time_and_what_makes_one_shorter(s
     for beginning, problem in (("run-", "begins several"), ("x", "no attempt 'x'"), ("", "no attempt ''")):
         refused = called(attempt.main, beginning, "--run", folder)
         assert refused.code == Exit.UNUSABLE and problem in refused.err
-
-
-def test_attempts_of_a_run_of_an_earlier_version_have_no_parts(store: Store, called: Run) -> None:
-    store.close()
     with sqlite3.connect(store.path) as database:
         database.execute("DROP TABLE timelines")
         database.execute("PRAGMA user_version = 11")
@@ -142,7 +130,7 @@ def test_attempts_of_a_run_of_an_earlier_version_have_no_parts(store: Store, cal
     assert "is not recorded" in called(attempt.main, "run-1", "--run", store.path.parent).out
 
 
-def test_a_report_is_one_page_that_fetches_nothing(store: Store, called: Run) -> None:
+def test_a_report_is_one_page_about_the_last_minutes_and_the_whole_run(store: Store, called: Run) -> None:
     folder = store.path.parent
     lines = [encode_line(9.0, step, {"loss": 1 / step, "solve_rate": 0.5}) for step in (1, 2)]
     (folder / METRICS).write_bytes(b"".join(lines))
@@ -153,18 +141,12 @@ def test_a_report_is_one_page_that_fetches_nothing(store: Store, called: Run) ->
         assert shown in page
     assert not any(loaded in page for loaded in ("<script", "src=", "@import", "geheim"))
     assert "is not a run directory" in called(report.main, folder / "none").err
-
-
-def test_a_report_is_about_the_last_minutes_and_about_the_whole_run(store: Store, called: Run) -> None:
     plans = [planned(number, "new") for number in (11, 12, 13)]
     store.dispatch(plans, 999.0)
     for plan, now in zip(plans, (1000.0, 1000.5, 1060.4), strict=True):
-        played = msgspec.structs.replace(
-            result(plan.attempt), statistics=AttemptStatistics(parts=PlayParts(asked=999.0, search=0.5))
-        )
-        store.record(
-            played, Verdict(AttemptOutcome.FAILED), now, Arrival(stored=now, received=now, ahead=0.0, spent={})
-        )
+        told = AttemptStatistics(parts=PlayParts(asked=999.0, search=0.5))
+        played = msgspec.structs.replace(result(plan.attempt), statistics=told)
+        store.record(played, FAILED, now, Arrival(stored=now, received=now, ahead=0.0, spent={}))
     assert called(report.main, store.path.parent, "--minutes", "1").code == Exit.DONE
     page = (store.path.parent / "report.html").read_text(encoding="utf-8")
     assert "the last 1 minutes: 2 latest attempts" in page and "the whole run: 3 latest attempts" in page
@@ -173,9 +155,8 @@ def test_a_report_is_about_the_last_minutes_and_about_the_whole_run(store: Store
 # --- recheck: every recorded proof is verified anew, and what the records only claim is found -------------------------
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")
 FALSE = Theorem("false", "", "(1 : Nat) = 2")
-GAP = Theorem(
-    "gap", "", "p → p", place=Place(Context.of("variable (p : Prop)\n"), "theorem gap : p → p := by\n  ", "\n")
-)
+CONTEXT = Context.of("variable (p : Prop)\n")
+GAP = Theorem("gap", "", "p → p", place=Place(CONTEXT, "theorem gap : p → p := by\n  ", "\n"))
 OPENED = Theorem("opened", "(m n : Nat)", "succ m = succ n → m = n")
 HONEST = {SWAP: "  intro h\n  exact ⟨h.2, h.1⟩", GAP: "  exact id", OPENED: "  exact succ.inj"}
 
@@ -210,9 +191,7 @@ def test_forged_records_are_found_and_a_recheck_goes_on(tmp_path: Path, capsys: 
         FALSE: "  simp_all",
         Theorem("also_false", "", "(2 : Nat) = 3"): escape,
         Theorem("assumed", "", "(3 : Nat) = 4"): "  sorry",
-        Theorem(
-            "gap_false", "", "p", place=Place(Context.of("variable (p : Prop)\n"), "theorem g : p := by\n  ", "\n")
-        ): ("  assumption"),
+        Theorem("gap_false", "", "p", place=Place(CONTEXT, "theorem g : p := by\n  ", "\n")): "  assumption",
         Theorem("no_statement", "", "Nowhere.nothing"): "  trivial",
     }
     run = records(tmp_path, HONEST | forged)

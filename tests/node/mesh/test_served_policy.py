@@ -34,7 +34,9 @@ def told(policy: str, file: Path | None = None, **counts: int) -> dict[str, str]
     return {child.name: " ".join(child.argv) for child in plan.children}
 
 
-def test_a_network_is_served_and_nothing_learns(tmp_path: Path) -> None:
+def test_a_network_and_each_model_of_a_policy_have_nodes_and_nothing_learns(
+    tmp_path: Path,
+) -> None:
     run = run_folder(tmp_path / "run")
     file = mesh_file(tmp_path, "served", inference=INFERENCE)
     for given in (None, file):
@@ -45,9 +47,6 @@ def test_a_network_is_served_and_nothing_learns(tmp_path: Path) -> None:
         assert nodes["prover"].endswith(" --policy inference+tactics")
     assert told(f"own:{run}")["prover"].endswith(" --policy inference")
     assert told(f"own:{run},tactics")["prover"].endswith(" --policy inference,tactics")
-
-
-def test_each_model_of_a_policy_has_a_node_and_the_prover_asks_for_their_names() -> None:
     nodes = told(f"openai:http://a/v1#{BFS}+openai:http://b/v1#{GOEDEL}")
     assert "learner" not in nodes and nodes["prover"].endswith(f" --policy openai:{BFS}+openai:{GOEDEL}")
     served = [line.rpartition(" --model ")[2] for name, line in nodes.items() if name.startswith("inference-")]

@@ -18,20 +18,16 @@ from common.bus import Bus, BusSettings
 from common.lean import Theorem
 from common.output.command import Exit
 from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
-from node.command.proofs import prove, searches as prove_command
 from node.lean.text.script import proof_script
 from node.play.policies import check
 from node.prover.policies.names import BadPolicy
-from tests.commands import Called, Run
+from tests.commands import Run
 from tests.node.llm.small_llama import trained_folder
 from tests.node.play.opened import open_policy
 from tests.node.prover.nodes import inference_node, played
 from tests.node.training.writer import SWAP, TWICE, trained_writer
 
 pytestmark = pytest.mark.slow
-
-
-NOTHING_ELSE = "[prove]\nclosing = []\nsearching = []\n"
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +37,10 @@ def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def proves(called: Called, tmp_path: Path) -> Run:
+def proves(prove: Run, tmp_path: Path) -> Run:
     """`prove` with the network alone."""
-    (tmp_path / "alone.toml").write_text(NOTHING_ELSE, encoding="utf-8")
-    run = partial(called, prove.main)
-    return lambda *arguments: run(*arguments, "--config", str(tmp_path / "alone.toml"), "--json", "--seconds", "60")
+    (tmp_path / "alone.toml").write_text("[prove]\nclosing = []\nsearching = []\n", encoding="utf-8")
+    return lambda *arguments: prove(*arguments, "--config", str(tmp_path / "alone.toml"), "--json", "--seconds", "60")
 
 
 def test_a_network_proves_what_it_has_learned_under_other_names(proves: Run, writer: Path) -> None:
@@ -115,7 +110,7 @@ async def test_what_cannot_write_proofs_is_refused_before_anything_starts(run_fo
 
 # --- a third-party server: transformers serve, with a Llama that has memorized one proof ------------------------------
 STATEMENT = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
-STATE = "p q : Prop\n⊢ p ∧ q → q ∧ p"
+
 
 LOADING_SECONDS = 180.0
 """Seconds to import transformers and the server's packages on a busy machine."""
@@ -133,12 +128,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log = home / "log"
     program = Path(sys.executable).with_name("transformers")
     with log.open("w") as out:
-        process = subprocess.Popen(
-            [program, "serve", folder, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"],
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home), "OMP_NUM_THREADS": "1"},
-        )
+        command = [program, "serve", folder, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
+        env = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home), "OMP_NUM_THREADS": "1"}
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=env)
     try:
         deadline = time.monotonic() + LOADING_SECONDS
         while not answers(f"http://127.0.0.1:{port}/health"):
@@ -160,10 +152,9 @@ def answers(url: str) -> bool:
 
 
 @pytest.fixture
-def searches(called: Called) -> Run:
-    """The command in this process, with nothing but the search: no closing tactics, no search of the library."""
-    run = partial(called, prove_command.main)
-    return lambda *arguments: run("--closing", "--searching", *arguments)
+def searches(prove: Run) -> Run:
+    """With nothing but the search: no closing tactics, no search of the library."""
+    return partial(prove, "--closing", "--searching")
 
 
 def test_it_proves_a_theorem_step_by_step(served: str, searches: Run) -> None:

@@ -7,7 +7,6 @@ import signal
 import sys
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import psutil
@@ -26,13 +25,12 @@ from common.output.command import Exit
 from common.protocol.messages import LeanRunReply, LeanRunRequest
 from common.protocol.subjects import LEAN_RUN
 from common.settings import BusSettings
-from node.command import cli
 from node.command.cli import main
 from node.mesh import supervisor as supervisor_module
 from node.mesh.plan import UpSettings, free_port, make_plan
 from node.mesh.restarts import RestartRules
 from node.mesh.supervisor import ChildFailed, ChildSpec, ChildState, Supervisor
-from tests.commands import Called, Run
+from tests.commands import Run
 from tests.node.mesh.whole import mesh_file
 from tests.waiting import eventually, until
 
@@ -141,16 +139,10 @@ async def test_nothing_is_left_when_up_is_killed(up: Up, tmp_path: Path) -> None
     await eventually(lambda: all(is_gone(child) for child in below), what="the end of all processes")
 
 
-@pytest.fixture
-def called_up(called: Called) -> Run:
-    """The command in this process, for what ends by itself."""
-    return partial(called, cli.main, "up")
-
-
 @pytest.mark.slow
-def test_a_node_that_always_dies_ends_up_with_its_last_lines(called_up: Run, tmp_path: Path) -> None:
+def test_a_node_that_always_dies_ends_up_with_its_last_lines(proofmesh: Run, tmp_path: Path) -> None:
     node = {"host": "192.0.2.1"}  # an address for documentation (RFC 5737): nobody can listen on it
-    code, _, err = called_up(up_file(tmp_path, node=node), "--restarts", "1")
+    code, _, err = proofmesh("up", up_file(tmp_path, node=node), "--restarts", "1")
     assert code == Exit.FAILED and "crashed 2 times" in err and "192.0.2.1" in err
 
 
@@ -185,13 +177,9 @@ async def test_the_child_with_the_work_ends_the_mesh_when_it_is_done(tmp_path: P
 
 
 async def test_a_child_that_ignores_sigterm_is_killed_with_its_group(tmp_path: Path) -> None:
-    code = (
-        "import signal, subprocess, sys, time\n"
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-        "print(child.pid, flush=True)\n"
-        "time.sleep(600)\n"
-    )
+    ignore = "import signal, subprocess, sys, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    child = "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+    code = f"{ignore}{child}print(child.pid, flush=True)\ntime.sleep(600)\n"
     supervisor = Supervisor([spec(tmp_path, "stubborn", code)], QUICK)
     await supervisor.start()
     child = supervisor.children[0]

@@ -9,7 +9,7 @@ from common.config import load
 from common.lean import OutcomeKind, Theorem
 from common.protocol import subjects
 from common.protocol.messages import LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
-from node.command import cli, trace
+from node.command import trace
 from node.lean_proxy.service import serve
 from node.lean_proxy.settings import LeanProxySettings
 from tests import lean_project
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.lean
 
 
 @pytest.fixture
-def verify(called, lent_lean):
+def verify(proofmesh, lent_lean):
     """The command in this process."""
-    return partial(called, cli.main, "verify")
+    return partial(proofmesh, "verify")
 
 
 @pytest.fixture
@@ -121,10 +121,8 @@ def test_a_terminal_shows_a_table(pocket, tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_read_and_senseless_arguments_exit_with_2(verify, tmp_path):
-    senseless = {
-        (): "files or folders",
-        ("x.lean", "--seconds", "0"): "--seconds",
-        ("x.lean", "--jobs", "-1"): "--jobs",
+    senseless = {(): "files or folders"} | {
+        ("x.lean", *flag): flag[0] for flag in (("--seconds", "0"), ("--jobs", "-1"))
     }
     for arguments, says in senseless.items():
         result = verify(*arguments)
@@ -164,11 +162,8 @@ def test_files_that_import_each_other_are_verified_each_once(pocket, folder):
     result = pocket(folder, folder / "Use.lean", "--json")
     told = json.loads(result.out)
     assert result.code == 1 and told["counts"] == {"accepted": 2, "rejected": 1, "unreadable": 0}
-    assert {row["theorem"]: row["verdict"] for row in told["theorems"]} == {
-        "two_eq": "accepted",
-        "four": "accepted",
-        "wrong": "rejected",
-    }
+    verdicts = {row["theorem"]: row["verdict"] for row in told["theorems"]}
+    assert verdicts == {"two_eq": "accepted", "four": "accepted", "wrong": "rejected"}
 
 
 def test_a_lake_project_is_verified_from_its_sources_with_its_own_lean(verify, tmp_path, monkeypatch):
@@ -217,12 +212,6 @@ def config(project, tmp_path):
     return file
 
 
-@pytest.fixture
-def run(called):
-    """The command line in this process."""
-    return partial(called, cli.main)
-
-
 def test_a_lean_proxy_serves_a_project_and_says_so(background, mesh_run, project, config, tmp_path):
     settings = load(LeanProxySettings, config, "lean_proxy")
     settings.workers, settings.key = 1, str(tmp_path / "key.pem")
@@ -267,11 +256,9 @@ def test_a_folder_is_traced_with_errors_by_theorem_and_a_second_run_does_nothing
     assert "2 files (0 of an earlier run, 0 failed); 4 theorems (1 that Lean does not accept)" in said.out
     assert "a.lean:3: broken:" in said.err
     steps = rows(out / "steps.jsonl")
-    assert [(row["file"], row["theorem"], row["tactic"]) for row in steps] == [
-        (file, name, tactic)
-        for file, name in (("a.lean", "first"), ("a.lean", "second"), ("sub/b.lean", "third"))
-        for tactic in ("rw [Nat.add_zero]", "rw [h]")
-    ]
+    traced = (("a.lean", "first"), ("a.lean", "second"), ("sub/b.lean", "third"))
+    wanted = [(*each, tactic) for each in traced for tactic in ("rw [Nat.add_zero]", "rw [h]")]
+    assert [(row["file"], row["theorem"], row["tactic"]) for row in steps] == wanted
     assert len(rows(out / "theorems.jsonl")) == 4 and len(rows(out / "leantree.jsonl")) == 2
     assert len(json.loads((out / "leandojo" / "theorems.json").read_text())) == 3
     written = {path: path.read_bytes() for path in (out / "files").iterdir()}

@@ -114,9 +114,8 @@ async def running(bus: Bus, **settings: object) -> AsyncIterator[Prover]:
 async def played(bus: Bus, attempts: list[Attempt], **settings: object) -> dict[str, AttemptResult]:
     """What a prover with these settings reports, by attempt."""
     for attempt in attempts:
-        await bus.publish_durable(
-            subjects.todo(attempt.purpose, attempt.client), attempt, message_id=attempt.attempt_id
-        )
+        queue = subjects.todo(attempt.purpose, attempt.client)
+        await bus.publish_durable(queue, attempt, message_id=attempt.attempt_id)
     async with running(bus, **settings):
         return {result.attempt_id: result for result in await results(bus, len(attempts), timeout=60.0)}
 

@@ -36,16 +36,12 @@ async def test_a_proof_names_its_states_from_the_root() -> None:
     proved = [result for result in found if result.outcome == "proved"]
     assert len(proved) >= 3
     for result in proved:
-        assert result.proof is not None
-        assert result.proof.state == "s0"
-        steps = transitions_of(result.proof)
-        assert steps[0] == Transition("s0", result.proof.tactic, result.proof.remaining_steps)
-        assert (result.statistics.weights_first, result.statistics.weights_last) == (3, 3)
-        shape = result.statistics.shape
-        assert shape is not None and shape.proof_steps == result.proof.remaining_steps
-        assert shape.expansions == result.statistics.simulations >= shape.expanded and not (
-            shape.solved or shape.unsolved
-        )
+        proof, statistics, shape = result.proof, result.statistics, result.statistics.shape
+        assert proof is not None and proof.state == "s0"
+        assert transitions_of(proof)[0] == Transition("s0", proof.tactic, proof.remaining_steps)
+        assert (statistics.weights_first, statistics.weights_last) == (3, 3)
+        assert shape is not None and shape.proof_steps == proof.remaining_steps
+        assert shape.expansions == statistics.simulations >= shape.expanded and not (shape.solved or shape.unsolved)
 
 
 async def test_values_of_a_network_are_counted_by_whether_their_states_were_solved() -> None:
@@ -66,11 +62,6 @@ async def test_a_failed_search_that_lost_an_expansion_is_undecided_and_one_that_
     assert said == ["failed", "undecided", "undecided", "error"]
 
 
-async def test_bad_statement_carries_leans_message() -> None:
-    result = await agent(ToyPolicy(0), BadLean(1)).play()
-    assert (result.outcome, result.message) == ("bad-statement", "unknown identifier 'foo'")
-
-
 async def test_cancelled_agent_leaves_nothing_in_flight() -> None:
     play = agent(ToyPolicy(0), ToyLean(3, closing=10_000), simulations=10_000)
     task = asyncio.create_task(play.play())
@@ -86,8 +77,7 @@ async def test_cancelled_agent_leaves_nothing_in_flight() -> None:
 def test_seeds_differ_by_state_and_round_and_evaluations_repeat() -> None:
     first, again = attempt(attempt_id="x"), attempt(attempt_id="y")
     seeds = {node_seed(first, node, round) for node in range(20) for round in range(5)}
-    assert len(seeds) == 100
-    assert node_seed(first, 1, 0) != node_seed(again, 1, 0)
+    assert len(seeds) == 100 and node_seed(first, 1, 0) != node_seed(again, 1, 0)
     before, after = (attempt(attempt_id=name, purpose=Purpose.EVAL) for name in ("x", "y"))
     assert node_seed(before, 1, 0) == node_seed(after, 1, 0)
 
@@ -339,10 +329,12 @@ async def test_an_attempt_ends_after_too_many_refused_proofs() -> None:
     assert "too many refused proofs" in result.message and "proofs refused by verification: 2" in result.message
 
 
-async def test_verification_that_nobody_answers_is_an_error_and_no_proof() -> None:
+async def test_verification_that_nobody_answers_is_an_error_and_a_bad_statement_carries_leans_message() -> None:
     async def unanswered(proof: ProofTree) -> str:
         raise Unanswered("nobody serves lean.verify")
 
+    result = await agent(ToyPolicy(0), BadLean(1)).play()
+    assert (result.outcome, result.message) == ("bad-statement", "unknown identifier 'foo'")
     result = await agent(ToyPolicy(1), ToyLean(1, closing=6), leaves=1, verify=unanswered).play()
     assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None)
     assert "nobody serves lean.verify" in result.message
@@ -360,20 +352,15 @@ class Clock:
 def test_whichever_budget_ends_first_ends_the_attempt_and_time_stands_still_in_pauses() -> None:
     clock = Clock()
     budget = Budget(attempt(simulations=10, lean_attempts=20, seconds=5.0), clock)
-    assert budget.ended(9) is None
-    assert budget.ended(10) is Ended.SIMULATIONS
+    assert (budget.ended(9), budget.ended(10)) == (None, Ended.SIMULATIONS)
     budget.lean_attempts = 20
     assert budget.ended(9) is Ended.LEAN_ATTEMPTS
     budget.give_back(1)
     assert budget.ended(9) is None
     clock.now += 5.0
     assert budget.ended(9) is Ended.SECONDS
-    assert [budget.describe(ended) for ended in Ended] == [
-        "10 simulations",
-        "20 Lean attempts",
-        "5 seconds",
-        "no tactic is left to try",
-    ]
+    words = ["10 simulations", "20 Lean attempts", "5 seconds", "no tactic is left to try"]
+    assert [budget.describe(ended) for ended in Ended] == words
     timed = Budget(attempt(0, seconds=5.0), clock)
     clock.now += 60.0
     timed.start()

@@ -41,6 +41,11 @@ def attempt(attempt_id: str, policy: str = "", theorem: Theorem = SWAP, **change
     return Attempt(attempt_id=attempt_id, policy=policy, theorem=theorem, **fields)  # type: ignore[arg-type]
 
 
+def proved_of(found: dict[str, AttemptResult]) -> set[str]:
+    """The attempts that have proved their theorem."""
+    return {name for name, result in found.items() if result.outcome is AttemptOutcome.PROVED}
+
+
 @contextmanager
 def servers(*given: Server) -> Iterator[list[str]]:
     """Addresses of the servers' models."""
@@ -72,11 +77,9 @@ async def test_two_models_of_one_run_are_asked_by_name_for_tactics_and_for_whole
             found = await played(bus, attempts, policy=f"openai:{BFS}")
     outcomes = {name: result.outcome for name, result in found.items()}
     proved = AttemptOutcome.PROVED
-    assert outcomes == {
-        **dict.fromkeys(("configured", "named", "with a template", "training", "corrected"), proved),
-        **dict.fromkeys(("false", "whole"), AttemptOutcome.FAILED),
-        **dict.fromkeys(("mixed up", "idle"), AttemptOutcome.ERROR),
-    }, found
+    expected = dict.fromkeys(("configured", "named", "with a template", "training", "corrected"), proved)
+    expected |= dict.fromkeys(("false", "whole"), AttemptOutcome.FAILED)
+    assert outcomes == expected | dict.fromkeys(("mixed up", "idle"), AttemptOutcome.ERROR), found
     assert "gives whole proofs" in found["mixed up"].message
     assert "proposes tactics only" in found["idle"].message
     # What each server was asked is its own.
@@ -93,9 +96,8 @@ async def test_a_model_that_nobody_serves_ends_the_attempt_soon_and_says_what_is
     monkeypatch.setattr("node.prover.policies.sources.ABSENT_SECONDS", 0.5)
     with servers(Server(model=BFS, texts=step)) as (here,):
         async with model_node(bus, broker, here):
-            found = await played(
-                bus, [attempt("a", "openai:elsewhere@stp", method=Method.WHOLE_PROOF)], policy="tactics"
-            )
+            wanted = attempt("a", "openai:elsewhere@stp", method=Method.WHOLE_PROOF)
+            found = await played(bus, [wanted], policy="tactics")
     assert found["a"].outcome is AttemptOutcome.ERROR
     assert "no inference node serves `openai:elsewhere`" in found["a"].message
     assert f"they serve openai:{BFS}" in found["a"].message
@@ -130,9 +132,7 @@ async def test_messages_choose_no_templates(bus: Bus, broker: BusSettings, lean_
     with servers(Server(texts=step)) as (here,):
         async with model_node(bus, broker, here):
             found = await played(bus, attempts, policy=f"openai:prover@{own}", templates=(str(listed),))
-    assert {name for name, result in found.items() if result.outcome is AttemptOutcome.PROVED} == {
-        *("own", "listed", "configured")
-    }, found
+    assert proved_of(found) == {"own", "listed", "configured"}, found
     for name in ("other", "missing"):
         assert "reads only the template files of its own configuration" in found[name].message
 
@@ -142,22 +142,18 @@ async def test_network_and_list_prove(bus: Bus, broker: BusSettings, lean_proxy:
     tactics = tmp_path / "mine.txt"
     tactics.write_text("intro h\nexact ⟨h.2, h.1⟩\n", encoding="utf-8")
     attempts = [
-        attempt("configured"),
-        attempt("named", "inference+tactics"),
-        attempt("turns", "inference,tactics", simulations=0, lean_attempts=200),
-        attempt("alone", "inference"),
-        attempt("list", "tactics"),
-        attempt("pinned", weights=7),
+        attempt(name, policy)
+        for name, policy in (
+            ("configured", ""),
+            ("named", "inference+tactics"),
+            ("alone", "inference"),
+            ("list", "tactics"),
+        )
     ]
+    attempts += [attempt("turns", "inference,tactics", simulations=0, lean_attempts=200), attempt("pinned", weights=7)]
     async with inference_node(bus, broker, f"own:{run_folder(tmp_path)}"):
         found = await played(bus, attempts, policy=f"inference+tactics:{tactics}")
-    assert {name for name, result in found.items() if result.outcome is AttemptOutcome.PROVED} >= {
-        "configured",
-        "named",
-        "turns",
-        "list",
-        "pinned",
-    }, found
+    assert proved_of(found) >= {"configured", "named", "turns", "list", "pinned"}, found
     statistics = {name: result.statistics for name, result in found.items()}
     assert found["alone"].outcome.decided, found["alone"].message
     for name in ("configured", "named", "turns", "alone", "pinned"):

@@ -21,24 +21,10 @@ from node.prover.policies.proofs import Draft, Failed, ProofRequest, ProofsUnava
 from node.prover.whole_proof import WholeProofAgent
 from tests.node.llm.server import tokens_of
 from tests.node.play.opened import environment_of
-from tests.node.prover.toys import attempt
+from tests.node.prover.toys import Model, attempt
 
 STATE = "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
 BFS = "ByteDance-Seed/BFS-Prover-V1-7B"
-
-
-class Says:
-    """A model that always samples the same, and notes what it is asked."""
-
-    def __init__(self, *samples: Sample | Exception) -> None:
-        self.samples = list(samples)
-        self.asked: list[tuple[Prompt, int, int, Decoding]] = []
-
-    async def sample(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
-        self.asked.append((prompt, count, seed, decoding))
-        if isinstance(self.samples[0], Exception):
-            raise self.samples.pop(0)  # type: ignore[misc]
-        return [sample for sample in self.samples if isinstance(sample, Sample)]
 
 
 def sampled(text: str, *logprobs: float, cut: bool = False) -> Sample:
@@ -52,7 +38,7 @@ def sums() -> Template:
 
 
 async def test_the_prompt_is_the_familys_and_so_is_the_sampling_unless_something_is_said() -> None:
-    model, template = Says(sampled("simp")), templates.load("internlm2.5-step-prover")
+    model, template = Model(sampled("simp")), templates.load("internlm2.5-step-prover")
     await LanguageModelPolicy(model, template).advise(STATE, 6, 7)
     prompt, count, seed, decoding = model.asked[0]
     assert f"STATE_BEFORE: {STATE}\n" in prompt.text and (count, seed) == (6, 7)
@@ -63,14 +49,8 @@ async def test_the_prompt_is_the_familys_and_so_is_the_sampling_unless_something
 
 
 async def test_duplicates_add_their_mass_and_what_is_no_tactic_is_dropped_and_counted() -> None:
-    model = Says(
-        sampled("simp", -200.0),
-        sampled("exact h.1", -100.0, -100.0),
-        sampled(" simp ", -1.0, -199.0, 0.0),
-        sampled("sorry", -1.0),
-        sampled("", -1.0),
-        sampled("rw [a", -1.0, -2.0, cut=True),
-    )
+    told = (("simp", -200.0), ("exact h.1", -100.0, -100.0), (" simp ", -1.0, -199.0, 0.0), ("sorry", -1.0), ("", -1.0))
+    model = Model(*(sampled(*each) for each in told), sampled("rw [a", -1.0, -2.0, cut=True))
     policy = LanguageModelPolicy(model, sums())
     advice = await policy.advise(STATE, 6, 7)
     simp, exact = advice.proposals
@@ -81,7 +61,7 @@ async def test_duplicates_add_their_mass_and_what_is_no_tactic_is_dropped_and_co
 
 
 async def test_tactics_in_canonical_names_get_the_names_of_their_state_back() -> None:
-    model = Says(sampled("exact ⟨v2.2, v2.1⟩", -1.0, -1.0), sampled("exact ⟨ v2.2, v2.1⟩"))
+    model = Model(sampled("exact ⟨v2.2, v2.1⟩", -1.0, -1.0), sampled("exact ⟨ v2.2, v2.1⟩"))
     advice = await LanguageModelPolicy(model, templates.load("proofmesh")).advise(STATE, 2, 7)
     assert model.asked[0][0].text == "<|state|>v0 v1 : Prop\nv2 : v0 ∧ v1\n⊢ v1 ∧ v0<|tactic|>"
     assert [each.tactic for each in advice.proposals] == ["exact ⟨h.2, h.1⟩", "exact ⟨ h.2, h.1⟩"]
@@ -90,33 +70,31 @@ async def test_tactics_in_canonical_names_get_the_names_of_their_state_back() ->
 async def test_a_family_may_count_the_mean_of_the_kept_text() -> None:
     mean = msgspec.structs.replace(sums(), score="mean")
     tokens = (Token("exact", -1.0), Token(" h.1", -3.0), Token("\nsimp", -50.0))
-    model = Says(Sample("exact h.1\nsimp", False, tokens, 3))
+    model = Model(Sample("exact h.1\nsimp", False, tokens, 3))
     for template, expected in ((mean, -2.0), (sums(), -4.0)):
         (proposal,) = (await LanguageModelPolicy(model, template).advise(STATE, 1, 7)).proposals
         assert (proposal.tactic, proposal.log_probability) == ("exact h.1", expected)
 
 
 async def test_without_log_probabilities_sample_counts_are_the_prior() -> None:
-    model = Says(sampled("simp"), sampled("omega"), sampled("simp"))
+    model = Model(sampled("simp"), sampled("omega"), sampled("simp"))
     advice = await LanguageModelPolicy(model, sums()).advise(STATE, 3, 7)
-    assert [(each.tactic, each.mass, each.log_probability) for each in advice.proposals] == [
-        ("simp", 2.0, None),
-        ("omega", 1.0, None),
-    ]
+    found = [(each.tactic, each.mass, each.log_probability) for each in advice.proposals]
+    assert found == [("simp", 2.0, None), ("omega", 1.0, None)]
 
 
 @pytest.mark.parametrize("error", [SamplerError("server: no answer within 600 s"), ContextExceeded("too long")])
 async def test_a_model_that_gives_nothing_says_nothing_about_the_theorem(error: Exception) -> None:
-    policy = LanguageModelPolicy(Says(*[error] * 100), sums())
+    policy = LanguageModelPolicy(Model(*[error] * 100), sums())
     with pytest.raises(BadAdvice, match=r"no answer within|goals alone make a prompt"):
         await policy.advise(STATE, 6, 7)
 
 
 def test_templates_of_whole_proofs_and_distinct_samples_are_refused() -> None:
     with pytest.raises(BadPolicy, match="`deepseek-prover-v2` asks for whole proofs"):
-        LanguageModelPolicy(Says(), templates.load("deepseek-prover-v2"))
+        LanguageModelPolicy(Model(), templates.load("deepseek-prover-v2"))
     with pytest.raises(BadPolicy, match="distinct"):
-        LanguageModelPolicy(Says(), sums(), sampling=Sampling(distinct=True))
+        LanguageModelPolicy(Model(), sums(), sampling=Sampling(distinct=True))
 
 
 def test_a_mesh_is_asked_for_a_model_without_its_servers() -> None:
@@ -168,11 +146,8 @@ async def test_answers_become_drafts_and_what_holds_no_proof_says_why() -> None:
     speaker = Speaker(fenced("  exact fun h => ⟨h.2, h.1⟩"), "I cannot.", fenced("  sorry"))
     source = SampledProofs(speaker, load("deepseek-prover-v2"))
     drafts = await source.propose(request(3))
-    assert [(draft.text, draft.problem) for draft in drafts] == [
-        ("exact fun h => ⟨h.2, h.1⟩", ""),
-        ("", "no code block"),
-        ("", "sorry"),
-    ]
+    told = [(draft.text, draft.problem) for draft in drafts]
+    assert told == [("exact fun h => ⟨h.2, h.1⟩", ""), ("", "no code block"), ("", "sorry")]
     assert drafts[1].tokens == 2 and drafts[1].output == "I cannot."
     prompt, count, decoding = speaker.asked[0]
     assert "theorem swap (p q : Prop) : p ∧ q → q ∧ p" in prompt.messages[-1].content

@@ -98,7 +98,7 @@ def test_the_tactic_that_completes_the_proof_is_the_last_one_counted(method: str
 
 
 @every_method
-def test_lost_outcomes_repeat_the_expansion(method: str) -> None:
+def test_lost_outcomes_repeat_the_expansion_and_an_abandoned_state_is_selected_again(method: str) -> None:
     search = begin(method, "root", SearchParameters(max_losses=2), 1)
     for _ in range(2):
         assert toys.expand(search, -5.0, {"a": toys.LOST, "b": toys.goals("B")}) == "root"
@@ -107,10 +107,6 @@ def test_lost_outcomes_repeat_the_expansion(method: str) -> None:
     assert (search.statistics.losses, search.statistics.expansions_lost) == (2, 1)
     assert toys.expand(search, -5.0, {"c": toys.PROVED}) == "B"
     assert search.solved
-
-
-@every_method
-def test_an_abandoned_state_is_selected_again(method: str) -> None:
     search = begin(method, "root", SearchParameters(), 1)
     request = search.select()
     assert request is not None and search.select() is None

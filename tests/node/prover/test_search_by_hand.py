@@ -62,9 +62,8 @@ def test_first_simulations_follow_the_prior_and_then_the_value() -> None:
     # Q(a) = 0.99^30 = 0.7397, so b, and C once more.
     assert expand(search, -1.5, {"d": PROVED}) == "C"
     assert search.solved and search.select() is None
-    assert search.proof() == ProofTree(
-        "b", ((0,),), (ProofTree("c", ((0,),), (ProofTree("d", state="C"),), "B"),), "root"
-    )
+    below = ProofTree("c", ((0,),), (ProofTree("d", state="C"),), "B")
+    assert search.proof() == ProofTree("b", ((0,),), (below,), "root")
 
 
 def test_a_failed_search_keeps_the_proofs_of_its_solved_branches_longest_first() -> None:
@@ -112,15 +111,12 @@ def test_a_root_without_legal_tactic_is_sampled_as_long_as_the_budget_lasts_and_
     assert search.solved
 
 
-def test_depth_is_bounded() -> None:
+def test_depth_is_bounded_and_a_deep_proof_is_read_without_recursion() -> None:
     search = Search("0", SearchParameters(max_depth=3))
     for depth in range(4):
         assert expand(search, -5.0, {"step": goals(str(depth + 1))}) == str(depth)
     assert len(search.tree.nodes) == 4
     assert search.statistics.tactics_useless == 1
-
-
-def test_a_deep_proof_is_read_without_recursion() -> None:
     depth = 5_000
     tree = Tree("0", max_depth=depth)
     for number in range(depth):
@@ -131,15 +127,12 @@ def test_a_deep_proof_is_read_without_recursion() -> None:
     assert [step.remaining_steps for step in transitions_of(proof)] == list(range(depth, 0, -1))
 
 
-def test_without_values_every_open_state_is_worth_one_step() -> None:
+def test_without_values_open_states_are_worth_one_step_and_without_and_nodes_goals_are_one_state() -> None:
     search = Search("root", parameters=SearchParameters(values=False))
     expand(search, -17.0, {"a": goals("A")})
     assert search.tree.root.value == -1.0
     expand(search, -9.0, {})  # no tactic is legal at A, which is known without a network
     assert search.tree.nodes[1].value == -40.0
-
-
-def test_without_and_nodes_the_goals_of_a_tactic_are_one_state_in_leans_order() -> None:
     search = Search("root", parameters=SearchParameters(and_nodes=False))
     branches = (Branch("B", (1,)), Branch("A\n\nC", (0, 2)))
     expand(search, -1.0, {"cases": Outcome(OutcomeKind.GOALS, branches)})
@@ -236,7 +229,7 @@ def test_expanded_states_are_sampled_again_in_the_same_order_until_they_are_dead
     assert [grow(search) for _ in range(7)] == ["A", "B", "root", "A", "B", "root", "root"]
 
 
-def test_random_search_follows_its_seed() -> None:
+def test_random_search_follows_its_seed_and_picks_old_and_new_states_alike_whatever_their_probability() -> None:
     def order(seed: int) -> list[str]:
         search = RandomSearch("root", seed=seed)
         grow(search, *((name, -1.0, name.upper()) for name in "abcdefgh"))
@@ -244,9 +237,6 @@ def test_random_search_follows_its_seed() -> None:
 
     assert order(1) == order(1) != order(2)
     assert sorted(order(1)) == list("ABCDEFGH")
-
-
-def test_random_search_picks_old_and_new_states_alike_whatever_their_probability() -> None:
     picked: collections.Counter[str] = collections.Counter()
     for seed in range(400):
         search = RandomSearch("root", seed=seed)
@@ -300,13 +290,8 @@ def test_what_closes_a_state_in_one_search_closes_it_in_the_others() -> None:
     take_turn(search, {"close": PROVED})  # one branch of the first search's tactic
     closed = next(node for node in search.searches[0].tree.nodes if node.steps)
     sent = search.statistics.tactics_tried
-    assert [take_turn(search, {}) for _ in range(5)] == [
-        0,
-        0,
-        1,
-        0,
-        1,
-    ]  # they take turns, and nothing is sent
+    order = [take_turn(search, {}) for _ in range(5)]
+    assert order == [0, 0, 1, 0, 1], "they take turns, though nothing is sent"
     assert search.statistics.tactics_tried == sent
     assert [node.state for node in search.searches[1].tree.nodes if node.steps] == [closed.state]
     assert not search.solved

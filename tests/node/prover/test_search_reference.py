@@ -119,16 +119,10 @@ def test_the_tree_is_that_of_the_plain_formulas(seed: int) -> None:
         search = kind("s0", PARAMETERS[seed % 4])
         environment = random_environment(seed, (30, 200, 2000)[seed % 3], closing=50)
         expanded = play(search, environment, seed=seed, simulations=120, leaves=1 + seed % 5)
-        nodes = [
-            (
-                node.state,
-                node.visits,
-                node.value,
-                node.in_flight,
-                [(a.tactic, a.visits, a.value_sum) for a in node.actions],
-            )
-            for node in search.tree.nodes
-        ]
+        nodes = []
+        for node in search.tree.nodes:
+            actions = [(a.tactic, a.visits, a.value_sum) for a in node.actions]
+            nodes.append((node.state, node.visits, node.value, node.in_flight, actions))
         trees.append((expanded, nodes, search.statistics))
     assert trees[0] == trees[1]
 
@@ -244,11 +238,9 @@ def outcome_of(seed: int, state: str, tactic: str) -> Outcome:
     draw = derive_seed(seed, state, tactic)
     if draw % 3 == 0 and tactic != "t2":
         return ERROR
-    return (
-        PROVED
-        if tactic == "t3" and (draw >> 8) % 5 == 0
-        else goals(*(f"{state}.{tactic}{part}" for part in range(1 + draw % 2)))
-    )
+    if tactic == "t3" and (draw >> 8) % 5 == 0:
+        return PROVED
+    return goals(*(f"{state}.{tactic}{part}" for part in range(1 + draw % 2)))
 
 
 @pytest.mark.parametrize("seed", range(6))

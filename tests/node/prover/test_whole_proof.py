@@ -130,10 +130,8 @@ async def test_a_failed_proof_goes_back_with_leans_words_as_often_as_asked() -> 
     assert (statistics.corrections, statistics.simulations) == (4, 7)
     assert statistics.tokens == 3 * 10 + 4 * 7
     last = source.asked[-1].correct
-    assert [(each.draft.text, each.errors) for each in last] == [
-        ("bad 10", "unknown tactic bad 10"),
-        ("bad 11", "unknown tactic bad 11"),
-    ]
+    failures = [(each.draft.text, each.errors) for each in last]
+    assert failures == [(f"bad {number}", f"unknown tactic bad {number}") for number in (10, 11)]
     few = await play(Listed("bad 0", "", "bad 10"), Lean(good=("bad 12",)), correct=2, samples=3, simulations=6)
     assert (few.statistics.ended, few.statistics.simulations) == (attempts.Ended.SIMULATIONS, 6)
     none = Listed("half")
@@ -299,21 +297,17 @@ async def test_beginnings_are_proposed_on_the_first_state_alone() -> None:
     assert first.drawn == 0, "nobody drew them anew"
 
 
-def test_each_half_has_its_budget_and_no_budget_stays_none() -> None:
+def test_proofs_and_search_have_half_the_budget_each_and_their_costs_are_added() -> None:
     wanted = any_attempt(9, lean_attempts=21, seconds=4.0, then="mcts")
     half = halved(wanted)
     assert (half.simulations, half.lean_attempts, half.seconds) == (5, 11, 2.0)
-    rest = remaining(
-        wanted, attempts.AttemptStatistics(simulations=5, lean_attempts=3, seconds=2.5, seconds_verify=1.0)
-    )
+    spent = attempts.AttemptStatistics(simulations=5, lean_attempts=3, seconds=2.5, seconds_verify=1.0)
+    rest = remaining(wanted, spent)
     assert rest is not None and rest.method == "mcts"
     assert (rest.simulations, rest.lean_attempts, rest.seconds) == (4, 18, 2.5)
     free = remaining(any_attempt(0, then="mcts"), attempts.AttemptStatistics(simulations=5, seconds=2.0))
     assert free is not None and (free.simulations, free.lean_attempts, free.seconds) == (0, 0, 0.0)
     assert remaining(wanted, attempts.AttemptStatistics(lean_attempts=21)) is None
-
-
-def test_costs_are_added_and_a_proof_of_the_search_stands_behind_the_proofs() -> None:
     proofs = {"tactics_tried": 4, "lean_attempts": 4, "tokens": 50, "duplicates": 1}
     first = attempts.AttemptStatistics(simulations=5, seconds=3.0, seconds_verify=1.0, **proofs)  # type: ignore[arg-type]
     solved = {"solved_at_simulations": 3, "solved_at_lean_attempts": 8, "solved_at_seconds": 1.5}

@@ -1,12 +1,14 @@
 """Toy environments for the search: states are short words, and what a tactic does is a table or a pure function."""
 
 import asyncio
+import itertools
 import random
 from collections.abc import Callable, Mapping, Sequence
 
 from common.lean import BadStatement, Branch, Outcome, OutcomeKind, ProofTree, Step
 from common.protocol.attempts import Attempt, Purpose
 from common.seeds import derive_seed
+from node.llm.sampling import Decoding, Prompt, Sample
 from node.prover.policies.policy import Advice, Proposal
 from node.prover.search.methods import ProofSearch
 from node.prover.search.simulation import Leaf
@@ -94,15 +96,10 @@ def is_valid(proof: ProofTree, state: str, environment: Environment) -> bool:
     outcome = environment(state, proof.tactic)
     if outcome.kind is OutcomeKind.PROVED:
         return not proof.children
-    return (
-        outcome.kind is OutcomeKind.GOALS
-        and outcome.layout == proof.layout
-        and len(proof.children) == len(outcome.branches)
-        and all(
-            is_valid(child, branch.state, environment)
-            for child, branch in zip(proof.children, outcome.branches, strict=True)
-        )
-    )
+    if outcome.kind is not OutcomeKind.GOALS or outcome.layout != proof.layout:
+        return False
+    pairs = list(itertools.zip_longest(proof.children, outcome.branches))
+    return all(child and branch and is_valid(child, branch.state, environment) for child, branch in pairs)
 
 
 def check_marks(search: ProofSearch) -> None:
@@ -121,6 +118,22 @@ def check_marks(search: ProofSearch) -> None:
 def attempt(simulations: int = 40, **changes: object) -> Attempt:
     fields = {"attempt_id": "a1", "theorem_id": "t1", "purpose": Purpose.TRAIN, "simulations": simulations, "seed": 7}
     return values.attempt(**{**fields, **changes})
+
+
+class Model:
+    """A language model that always samples the same, or fails, and notes what it is asked."""
+
+    trouble = ""
+
+    def __init__(self, *samples: Sample | Exception) -> None:
+        self.samples = list(samples)
+        self.asked: list[tuple[Prompt, int, int, Decoding]] = []
+
+    async def sample(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
+        self.asked.append((prompt, count, seed, decoding))
+        if self.samples and isinstance(self.samples[0], Exception):
+            raise self.samples.pop(0)  # type: ignore[misc]
+        return [sample for sample in self.samples if isinstance(sample, Sample)]
 
 
 class Says:

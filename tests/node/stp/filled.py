@@ -1,5 +1,6 @@
 """A run of self-play that is made up: initial training and two rounds, in a real stp.sqlite."""
 
+import itertools
 from pathlib import Path
 
 from common.lean import Theorem
@@ -25,21 +26,9 @@ from node.stp.store import StpStore
 
 ADD_COMM = Lemma("Nat.add_comm", "theorem Nat.add_comm (n m : Nat) : n + m = m + n")
 
-TRAIN = tuple(
-    Theorem(f"train_{number}", "(a b c : Nat)", conclusion)
-    for number, conclusion in enumerate(
-        (
-            "a + b = b + a",
-            "a + 0 = a",
-            "a + (b + c) = c + (b + a)",
-            "a * b = b * a",
-            "a ≤ a + b",
-            "(a + b) + c = (c + b) + a",
-            "a * (b + c) = c * a + b * a",
-            "a < b → a + c < c + b",
-        )
-    )
-)
+SUMS = ("a + b = b + a", "a + 0 = a", "a + (b + c) = c + (b + a)", "a * b = b * a", "a ≤ a + b")
+CONCLUSIONS = (*SUMS, "(a + b) + c = (c + b) + a", "a * (b + c) = c * a + b * a", "a < b → a + c < c + b")
+TRAIN = tuple(Theorem(f"train_{number}", "(a b c : Nat)", conclusion) for number, conclusion in enumerate(CONCLUSIONS))
 TEST = (Theorem("test_0", "(a b : Nat)", "a + b + 0 = b + a"), Theorem("test_1", "(a : Nat)", "a * 1 = 1 * a"))
 
 SEEDS = (Seed(TRAIN[0], "exact Nat.add_comm a b", ADD_COMM), Seed(TRAIN[0], "exact Nat.add_comm a b", EMPTY_LEMMA))
@@ -86,7 +75,8 @@ def fill_round(store: StpStore, number: int) -> None:
     store.add_conjectures(conjectures)
     store.reach(number, Stage.CONJECTURED, now + 10, seconds={Part.GENERATION: 10.0})
     fates = [(each.name, *OUTPUTS[place][1:]) for place, each in enumerate(conjectures) if each.fate is Fate.NEW]
-    store.set_fates([(name, _elaborated(fate), reason) for name, fate, reason in fates])
+    elaborated = {Fate.PROVED: Fate.ELABORATED}
+    store.set_fates([(name, elaborated.get(fate, fate), reason) for name, fate, reason in fates])
     store.reach(number, Stage.ELABORATED, now + 14, seconds={Part.ELABORATION: 4.0})
     for attempt in [*_at_statements(number), *_at_conjectures(number, conjectures)]:
         store.add_attempts([attempt])
@@ -111,39 +101,23 @@ def filled(directory: Path, rounds: int = 2) -> RunReader:
 
 def verify(store: StpStore, number: int) -> None:
     """All proofs of a round: those with `native_decide` are refused."""
-    store.add_proofs(
-        number,
-        [
-            (
-                Proof(each.name, each.script, 0.25, (ADD_COMM.name,) if ADD_COMM.name in each.script else ()),
-                "it rests on the axiom Lean.ofReduceBool" if "native_decide" in each.script else "",
-            )
-            for each in store.unverified(number)
-        ],
-    )
+    for each in store.unverified(number):
+        proof = Proof(each.name, each.script, 0.25, (ADD_COMM.name,) if ADD_COMM.name in each.script else ())
+        reason = "it rests on the axiom Lean.ofReduceBool" if "native_decide" in each.script else ""
+        store.add_proofs(number, [(proof, reason)])
 
 
 def _conjecture(number: int, place: int) -> Conjecture:
     conclusion, fate, reason = OUTPUTS[place]
-    conclusion = (
-        conclusion.replace("a +", f"a + {number - 1} +", 1) if number > 1 and fate is not Fate.KNOWN else conclusion
-    )
+    if number > 1 and fate is not Fate.KNOWN:
+        conclusion = conclusion.replace("a +", f"a + {number - 1} +", 1)
     name = f"conjecture_{number}_{place}"
     stated = fate not in (Fate.CUT, Fate.REFUSED)
     sifted = fate in (Fate.CUT, Fate.REFUSED, Fate.KNOWN, Fate.SURPLUS)
-    return Conjecture(
-        name,
-        number,
-        SEEDS[place % 2],
-        f"example (a b c : Nat) : {conclusion}",
-        fate if sifted else Fate.NEW,
-        Theorem(name, "(a b c : Nat)", conclusion) if stated else None,
-        reason if sifted else "",
-    )
-
-
-def _elaborated(fate: Fate) -> Fate:
-    return Fate.ELABORATED if fate is Fate.PROVED else fate
+    told = (fate, reason) if sifted else (Fate.NEW, "")
+    theorem = Theorem(name, "(a b c : Nat)", conclusion) if stated else None
+    output = f"example (a b c : Nat) : {conclusion}"
+    return Conjecture(name, number, SEEDS[place % 2], output, told[0], theorem, told[1])
 
 
 def _at_statements(number: int) -> list[AttemptRow]:
@@ -163,12 +137,10 @@ def _at_conjectures(number: int, conjectures: list[Conjecture]) -> list[AttemptR
         (Found("rw [Nat.add_comm b a]\nexact Nat.add_comm _ c", 2, 7, 0.3), Found("native_decide", 1, 9, 0.1)),
         (Found("omega", 24, 0, 0.2),),
     )
-    tried = [
-        each for each, output in zip(conjectures, OUTPUTS, strict=True) if output[1] in (Fate.PROVED, Fate.ELABORATED)
-    ]
-    return [
-        _attempt(number, each.name, proofs[place] if place < len(proofs) else ()) for place, each in enumerate(tried)
-    ]
+    seen = (Fate.PROVED, Fate.ELABORATED)
+    tried = [each for each, output in zip(conjectures, OUTPUTS, strict=True) if output[1] in seen]
+    found = itertools.zip_longest(tried, proofs, fillvalue=())
+    return [_attempt(number, each.name, given) for each, given in found]
 
 
 def _attempt(number: int, name: str, found: tuple[Found, ...]) -> AttemptRow:
@@ -180,9 +152,8 @@ def _attempt(number: int, name: str, found: tuple[Found, ...]) -> AttemptRow:
 def _select(store: StpStore, number: int, conjectures: list[Conjecture]) -> None:
     """What was chosen of this round, and of the one before again."""
     for source in range(max(1, number - 2), number):
-        store.add_examples(
-            number, store.prover_examples(source, source), store.conjecturer_examples(source, source), source
-        )
+        again = store.prover_examples(source, source), store.conjecturer_examples(source, source)
+        store.add_examples(number, *again, source)
     chosen = conjectures[0]
     assert chosen.theorem is not None
     theorems = {each.name: each for each in TRAIN} | {chosen.name: chosen.theorem}

@@ -32,7 +32,7 @@ def row(text: str, title: str, first: str) -> list[str]:
     return next(line.split() for line in lines if line.split()[:1] == [first])
 
 
-def test_status_has_each_rounds_numbers(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_has_each_rounds_numbers_also_as_json(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main_status([str(run)]) == 0
     text = capsys.readouterr().out
     assert "5 of 8 statements solved (62.5%) with 960 sampled proofs; round 2: done" in text
@@ -43,9 +43,6 @@ def test_status_has_each_rounds_numbers(run: Path, capsys: pytest.CaptureFixture
     assert row(text, "seconds", "1") == [*("1", "10", "4", "40", "6", "1", "30", "8", "99"), "prove", "40%"]
     assert row(text, "seconds", "start")[-2:] == ["train", "91%"]
     assert "\x1b" not in text and "…" not in text
-
-
-def test_status_as_json_and_numbers_for_trackers(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main_status([str(run), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["solved"] == 5 and found["rounds"][1]["fates"]["not elaborated"] == 1
@@ -62,10 +59,8 @@ def test_status_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert main_status(["first"]) == 0
     assert "runs/first: 0 of 8 statements solved" in capsys.readouterr().out
     assert main_status(["second"]) == 2
-    assert (
-        capsys.readouterr().err
-        == "proofmesh stp status: second holds no run of self-play (stp.sqlite does not exist); check the path\n"
-    )
+    said = "second holds no run of self-play (stp.sqlite does not exist); check the path"
+    assert capsys.readouterr().err == f"proofmesh stp status: {said}\n"
 
 
 def test_watching_sees_what_is_written_and_ends_with_the_run(run: Path) -> None:
@@ -98,23 +93,6 @@ def test_show_tells_a_conjectures_whole_way(run: Path, capsys: pytest.CaptureFix
         "learned from its proofs in round 1 (1 proof, weight 0.450), 2",
     ):
         assert part in text, part
-
-
-@pytest.mark.parametrize(
-    ("what", "said"),
-    [
-        (["nothing"], "has no statement or conjecture nothing"),
-        (["TRAIN_7"], "has no statement or conjecture TRAIN_7; did you mean train_7?"),
-        (["round", "9"], "has no round 9; choose one of 0, 1, 2"),
-        (["a", "b"], "`a b` is neither a name nor a round; write `round 2`, or one name"),
-    ],
-)
-def test_show_of_what_is_not_there_is_one_line(
-    run: Path, what: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main_show([str(run), *what]) == 2
-    error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1
 
 
 @pytest.mark.compute
@@ -152,10 +130,16 @@ def stp(called: Called) -> Run:
         (["focus", ".", "theorem t : 1 = 1"], "holds no run of self-play"),
         (["status", "."], "holds no run of self-play"),
         (["show", ".", "conjecture_1_1"], "holds no run of self-play"),
+        (["show", "run", "nothing"], "has no statement or conjecture nothing"),
+        (["show", "run", "TRAIN_7"], "has no statement or conjecture TRAIN_7; did you mean train_7?"),
+        (["show", "run", "round", "9"], "has no round 9; choose one of 0, 1, 2"),
+        (["show", "run", "a", "b"], "`a b` is neither a name nor a round; write `round 2`, or one name"),
         (["play"], "no command `play`"),
     ],
 )
-def test_what_is_not_there_is_told_in_one_line(stp: Run, tmp_path: Path, arguments: list[str], says: str) -> None:
+def test_what_is_not_there_is_told_in_one_line(
+    stp: Run, run: Path, tmp_path: Path, arguments: list[str], says: str
+) -> None:
     (tmp_path / "learner.toml").write_text("[learner]\n")
     code, out, errors = stp(*arguments)
     assert code == Exit.UNUSABLE and not out

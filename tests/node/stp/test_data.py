@@ -30,6 +30,8 @@ from tests.node.stp.examples import CONJECTURER, GENERATED, HEADER, MATHLIB
 from tests.node.stp.tiny_run import GIVEN, TEST, TRAIN
 from tests.node.stp.works import tiny_plan
 
+ADD_COMM = "Nat.add_comm"
+
 
 def _rows(path: Path, *rows: dict[str, Any] | str) -> Path:
     path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
@@ -62,15 +64,12 @@ def test_statements_proofs_pairs_and_lemmas_are_kept_and_loaded(tmp_path: Path) 
     data = load_prepared(out)
     assert [each.theorem.name for each in data.statements] == ["p1", "p2", "p3", "s1"]
     assert {each.split for each in data.statements} == {"train"}
-    assert [(theorem.name, proof.name, proof.lemmas) for theorem, proof in data.proofs] == [
-        ("p1", "p1", ("Nat.add_comm",)),
-        ("p2", "p2", ("Nat.add_comm",)),
-        ("p3", "p3", ()),
-    ]
+    proofs = [(theorem.name, proof.name, proof.lemmas) for theorem, proof in data.proofs]
+    assert proofs == [("p1", "p1", (ADD_COMM,)), ("p2", "p2", (ADD_COMM,)), ("p3", "p3", ())]
     with_lemma = [each for each in data.conjectures if each.seed.lemma != EMPTY_LEMMA]
     # The theorem with the shorter proof is the easy one.
     assert [(each.seed.theorem.name, each.conjecture.split()[1]) for each in with_lemma] == [("p1", "p2")]
-    assert with_lemma[0].seed.lemma == data.library.lemma("Nat.add_comm")
+    assert with_lemma[0].seed.lemma == data.library.lemma(ADD_COMM)
     assert with_lemma[0].seed.proof == "rw [Nat.add_comm]"
     assert len(data.conjectures) == 3  # p1 and p2 with something shorter, without a lemma
     row = json.loads((out / "proofs.jsonl").read_text().splitlines()[0])
@@ -79,11 +78,8 @@ def test_statements_proofs_pairs_and_lemmas_are_kept_and_loaded(tmp_path: Path) 
 
 
 def test_what_is_measured_on_is_nowhere_in_what_is_trained_on(tmp_path: Path) -> None:
-    held_out = _rows(
-        tmp_path / "test.jsonl",
-        _stated("t1", "(x y : Nat) :  x + y = y+x"),
-        _stated("t2", "(a b : ℝ) : 0 ≤ a ^ 2 + b ^ 2", header="import Other"),
-    )
+    real = _stated("t2", "(a b : ℝ) : 0 ≤ a ^ 2 + b ^ 2", header="import Other")
+    held_out = _rows(tmp_path / "test.jsonl", _stated("t1", "(x y : Nat) :  x + y = y+x"), real)
     source = _rows(tmp_path / "mine.jsonl", *PROVED, CONJECTURER, _stated("v", "(n : Nat) : n = n", split="test"))
     out = tmp_path / "out"
     assert _run(source, "--test", held_out, "--out", out, "--lemmas", "pocket") == Exit.DONE
@@ -94,25 +90,16 @@ def test_what_is_measured_on_is_nowhere_in_what_is_trained_on(tmp_path: Path) ->
     assert not keys & {stated(theorem) for theorem, _ in data.proofs}
     assert [theorem.name for theorem, _ in data.proofs] == ["p2", "p3"]
     assert not any("p1" in each.conjecture or each.seed.theorem.name in ("p1", "x") for each in data.conjectures)
-    assert data.manifest.left_out == {
-        "statements that are measured on": 1,
-        "proofs that are measured on": 1,
-        "conjectures that are measured on": 1,
-    }
+    kinds = ("statements", "proofs", "conjectures")
+    assert data.manifest.left_out == {f"{kind} that are measured on": 1 for kind in kinds}
 
 
 def test_the_reference_s_data_and_lean_workbook_go_together(tmp_path: Path) -> None:
     sft = _rows(tmp_path / "sft.jsonl", GENERATED, MATHLIB, CONJECTURER)
     workbook = tmp_path / "lean_workbook.json"
-    row = {
-        "natural_language_statement": "Add.",
-        "answer": "",
-        "tags": [],
-        "formal_statement": "theorem lean_workbook_plus_7 (a b : ℝ) : a + b = b + a  :=  by sorry",
-        "split": "lean_workbook_plus",
-        "proof": [],
-        "id": "lean_workbook_plus_7",
-    }
+    unused = {"natural_language_statement": "Add.", "answer": "", "tags": [], "split": "lean_workbook_plus"}
+    statement = "theorem lean_workbook_plus_7 (a b : ℝ) : a + b = b + a  :=  by sorry"
+    row = {**unused, "formal_statement": statement, "proof": [], "id": "lean_workbook_plus_7"}
     proved = row | {"formal_statement": "theorem y : 1 = 1  :=  by sorry", "id": "y", "proof": ["rfl", "simp"]}
     workbook.write_text(json.dumps([row, proved]))
     out = tmp_path / "out"
@@ -129,11 +116,10 @@ def test_duplicates_are_there_once_and_other_statements_of_one_name_get_another(
     again = _proved("q", "(x y : Nat) : x+y = y + x", "rw [Nat.add_comm]")
     other = _proved("p1", "(n : Nat) : n = n", "rfl")
     source = _rows(tmp_path / "mine.jsonl", *PROVED, again, other, PROVED[0])
-    out = tmp_path / "out"
-    assert _run(source, "--out", out) == Exit.DONE
-    data = load_prepared(out)
-    assert [each.theorem.name for each in data.statements] == ["p1", "p2", "p3", "p1_2"]
-    assert [theorem.name for theorem, _ in data.proofs] == ["p1", "p2", "p3", "p1_2"]
+    assert _run(source, "--out", tmp_path / "out") == Exit.DONE
+    data = load_prepared(tmp_path / "out")
+    names = [each.theorem.name for each in data.statements], [theorem.name for theorem, _ in data.proofs]
+    assert names == (["p1", "p2", "p3", "p1_2"],) * 2
     assert data.manifest.left_out == {"statements that are there already": 2, "proofs that are there already": 2}
 
 
@@ -157,21 +143,17 @@ def test_bad_rows_are_told_with_file_and_line(tmp_path: Path, capsys: pytest.Cap
         ([_stated("s", "(n : Nat) : n = n")], "no proofs to start from in "),
         ([GENERATED], "no statements to prove in "),
         (["{broken"], "1 rows could not be read; the first: "),
+        ([], "nowhere.jsonl: no file"),
     ],
 )
 def test_nothing_to_begin_with_is_one_clear_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: list[Any], told: str
 ) -> None:
-    source = _rows(tmp_path / "mine.jsonl", *rows)
+    source = _rows(tmp_path / "mine.jsonl", *rows) if rows else tmp_path / "nowhere.jsonl"
     assert _run(source, "--out", tmp_path / "out") == Exit.UNUSABLE
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert told in line and str(source) in line
     assert not (tmp_path / "out").exists()
-
-
-def test_a_source_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(tmp_path / "nowhere.jsonl", "--out", tmp_path / "out") == Exit.UNUSABLE
-    assert "nowhere.jsonl: no file" in capsys.readouterr().err
 
 
 def test_data_that_was_changed_or_is_cut_off_is_refused(tmp_path: Path) -> None:
@@ -276,12 +258,9 @@ def _names(examples: list[ConjecturerExample]) -> list[tuple[str, str, str]]:
     return [(each.seed.theorem.name, each.seed.lemma.name, each.conjecture.split()[1]) for each in examples]
 
 
-def test_the_shorter_proof_is_the_easy_theorem_s_and_the_lemma_is_in_both() -> None:
+def test_the_shorter_proof_is_the_easy_theorem_s_and_each_is_the_hard_one_of_a_few_pairs_for_each_lemma() -> None:
     given = [_given(1, "a"), _given(2, "a", "b"), _given(3, "b"), _given(4), _given(5, "gone"), _given(6, "gone")]
     assert _names(pairs(given, _lemma_of, most=9, empty=0.0, seed=0)) == [("t02", "a", "t01"), ("t03", "b", "t02")]
-
-
-def test_each_theorem_is_the_hard_one_of_a_few_pairs_for_each_lemma() -> None:
     given = [_given(number, "a") for number in range(30)]
     hard = Counter(name for _, _, name in _names(pairs(given, _lemma_of, most=3, empty=0.0, seed=0)))
     assert sorted(hard.values()) == [1, 2] + [3] * 27  # the easiest is never the hard one

@@ -20,7 +20,7 @@ from tests.node.stp.examples import ASK, COMM, CONJECTURER, EASY, GENERATED, HEA
 from tests.node.stp.reference_rows import conjecture_row, proof_row, write
 
 
-def test_a_generated_proof_is_read() -> None:
+def test_a_generated_proof_and_a_theorem_of_mathlib_below_its_context_are_read() -> None:
     theorem = Theorem("lean_workbook_1", "(a b : ℝ) (h : a < b)", "a ≤ b", HEADER)
     assert read_row(GENERATED) == ProofRow(theorem, "have := h\nexact le_of_lt this")
     conjectured = read_row(GENERATED | {"tag": "['conjecture']"})
@@ -29,9 +29,6 @@ def test_a_generated_proof_is_read() -> None:
     assert isinstance(fenced, ProofRow) and fenced.script == "linarith"
     glued = read_row(GENERATED | {"target": "linarith"})
     assert isinstance(glued, ProofRow) and glued.script == "linarith"
-
-
-def test_a_theorem_of_mathlib_is_read_below_its_context() -> None:
     found = read_row(MATHLIB)
     assert isinstance(found, ProofRow)
     assert (found.theorem.signature, found.script) == ("theorem one (h : n = 1) : 1 = n", "exact h.symm")
@@ -45,10 +42,8 @@ def test_a_conjecturer_s_example_is_read() -> None:
     assert found.seed.theorem == Theorem("x", "(a : ℝ)", "0 ≤ a ^ 2", HEADER)
     assert found.seed.proof == "exact sq_nonneg a"
     assert found.conjecture == Theorem("y", "(a b : ℝ)", "0 ≤ a ^ 2 + b ^ 2", HEADER)
-    empty = read_row(
-        CONJECTURER
-        | {"prompt": CONJECTURER["prompt"].replace("lemma sq_nonneg (a : α) : 0 ≤ a ^ 2", "theorem true: True")}
-    )
+    prompt = CONJECTURER["prompt"].replace("lemma sq_nonneg (a : α) : 0 ≤ a ^ 2", "theorem true: True")
+    empty = read_row(CONJECTURER | {"prompt": prompt})
     assert isinstance(empty, ConjectureRow) and empty.seed.lemma == EMPTY_LEMMA
 
 
@@ -204,9 +199,8 @@ def test_lemmas_of_files(tmp_path: Path) -> None:
     rows.write_bytes(msgspec.json.encode({"name": "A.b", "statement": "theorem b (n : Nat) : n = n := by"}) + b"\n")
     assert Library.of(rows).lemmas == [Lemma("A.b", "theorem A.b (n : Nat) : n = n")]
     lean = tmp_path / "x.lean"
-    lean.write_text(
-        "namespace A\nprivate theorem c : True := trivial\nprotected theorem d : True := trivial\ndef e := 1\n"
-    )
+    made = ("private theorem c : True := trivial", "protected theorem d : True := trivial", "def e := 1\n")
+    lean.write_text("\n".join(("namespace A", *made)))
     assert Library.of(lean).lemmas == [Lemma("A.d", "theorem A.d : True")]
     assert invoked_by("exact d A.d", "theorem t : True", "open A", Library.of(lean)) == ("A.d",)
     rows.write_text('{"name": "x", "statement": "theorem x : True"}\n{"name": 3}\n')

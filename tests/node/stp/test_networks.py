@@ -117,9 +117,11 @@ def test_networks_that_give_no_vectors_say_why() -> None:
 
 
 @pytest.mark.process
-def test_a_checkpoint_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+def test_a_checkpoint_that_is_not_there_is_one_line_and_the_caller_needs_no_torch(tmp_path: Path) -> None:
     with pytest.raises(StpError, match=r"^.*gone.safetensors: there is no such weights file$"):
         embeddings(tmp_path / "gone.safetensors", STATEMENTS)
+    code = "import sys, node.stp.embedding, node.stp.network; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_a_bad_checkpoint_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,9 +136,3 @@ def test_a_bad_checkpoint_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixt
         assert embedding.main([str(bad), str(given), str(tmp_path / "out.npy")]) == 1
         (line,) = capsys.readouterr().err.splitlines()
         assert says in line
-
-
-@pytest.mark.process
-def test_the_caller_needs_no_torch() -> None:
-    code = "import sys, node.stp.embedding, node.stp.network; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

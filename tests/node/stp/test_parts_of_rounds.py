@@ -70,18 +70,14 @@ def _told(work: Work) -> list[tuple[str, str, str]]:
     return [(each.name, each.output, each.fate) for each in work.store.conjectures(1)]
 
 
-def test_there_are_as_many_conjectures_as_unproved_statements_times_the_share(tmp_path: Path) -> None:
+async def test_conjectures_are_a_share_of_what_is_unproved_and_expert_iteration_asks_for_none(
+    tmp_path: Path,
+) -> None:
     work = _begun(tmp_path, most=0)
     settings = work.settings.conjecturer
-    assert most_conjectures(work) == len(TRAIN)
-    settings.share = 0.4
-    assert most_conjectures(work) == 3
-    settings.most = 50
-    assert most_conjectures(work) == 50
-
-
-async def test_expert_iteration_asks_for_none(tmp_path: Path) -> None:
-    work = _begun(tmp_path, most=0, share=0.0)
+    for share, most, expected in ((1.0, 0, len(TRAIN)), (0.4, 0, 3), (0.4, 50, 50), (0.0, 0, 0)):
+        settings.share, settings.most = share, most
+        assert most_conjectures(work) == expected
     draw_seeds(work, 1)
     await make_conjectures(work, 1, weights=1)
     row = work.store.round(1)

@@ -99,20 +99,15 @@ SERVERS = "openai:http://a:8000|http://b:8000#deepseek-ai/DeepSeek-Prover-V1.5-S
 
 
 def plan_of(folder: Path, model: str = SERVERS, more: str = "") -> StpPlan:
-    file = folder / "recipe.toml"
-    file.write_text(RECIPE.format(folder=folder, model=model, more=more), encoding="utf-8")
-    return read_plan(file)
+    return read_plan(_written(folder, RECIPE.format(folder=folder, model=model, more=more)))
 
 
-def test_a_recipe_with_a_model_has_trainings_of_hf_sft(tmp_path: Path) -> None:
+def test_a_recipe_with_a_model_has_trainings_of_hf_sft_and_their_commands_say_the_same(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
-    assert plan.trainer == "hf-sft"
-    assert plan.trainings["round"].optimizer.rate == 5e-5 and plan.trainings["round"].lora.on
-    assert plan.trainings["initial"].optimizer.rate == 1e-4 and plan.trainings["round"].batch == 64
-
-
-def test_the_command_of_a_training_says_what_the_recipe_says(tmp_path: Path) -> None:
-    for section, wanted in plan_of(tmp_path).trainings.items():
+    first, later = plan.trainings["initial"], plan.trainings["round"]
+    assert (plan.trainer, first.optimizer.rate) == ("hf-sft", 1e-4)
+    assert (later.optimizer.rate, later.lora.on, later.batch) == (5e-5, True, 64)
+    for section, wanted in plan.trainings.items():
         words = tuning_arguments("round-003", wanted, HubAddress("/models/base", "/adapter", "stp"), seed=7)
         assert words[1:3] == ["train", "hf-sft"]
         read = tyro.cli(SftSettings, args=words[3:])
@@ -183,9 +178,8 @@ def test_a_base_has_a_tokenizer_that_keeps_lean_and_a_context_with_room(llama_fo
     short = msgspec.structs.replace(template, statement=msgspec.structs.replace(template.statement, header=""))
     long = changed(llama_folder, tmp_path / "long", max_position_embeddings=2048)
     check_base(parse_hub_address(str(long)), template)
-    with pytest.raises(
-        StpError, match=r"has a context of 256 tokens, 128 of them for a completion, but the conjecturer's prompt"
-    ):
+    says = r"has a context of 256 tokens, 128 of them for a completion, but the conjecturer's prompt"
+    with pytest.raises(StpError, match=says):
         check_base(parse_hub_address(str(llama_folder)), short)
     tokenizer = json.loads((long / "tokenizer.json").read_text())
     tokenizer["normalizer"] = {"type": "Replace", "pattern": {"String": "\n"}, "content": " "}

@@ -11,7 +11,7 @@ import pytest
 
 from common.lean import Theorem
 from node.stp.data.lemmas import Library
-from node.stp.records import EMPTY_LEMMA, Attempted, Lemma, Proof
+from node.stp.records import EMPTY_LEMMA, Attempted, Lemma, Proof, Seed
 from node.stp.selection import (
     MOST,
     Solved,
@@ -30,14 +30,11 @@ PLAIN = ConjecturerSettings(elegance_cut=0.0, reweight=False)
 OTHER = Lemma("Nat.mul_comm", "theorem Nat.mul_comm (n m : Nat) : n * m = m * n")
 
 
-def test_conjectures_are_learned_from_that_are_proved_by_less_than_a_quarter() -> None:
+def test_conjectures_are_learned_from_that_less_than_a_quarter_proves_and_whose_lemma_a_proof_invokes() -> None:
     rates = (0, 1, 7, 8, 32)
     tried = [(conjecture_of(n), attempted_of(f"c{n}", n, lengths=(20,) if n else ())) for n in rates]
     found = conjecturer_examples(tried, [], None, PLAIN)
     assert [example.name for example in found] == ["conjecture_1_1", "conjecture_1_7"]
-
-
-def test_the_lemma_must_be_invoked_by_a_proof_but_for_the_empty_one() -> None:
     tried = [
         (conjecture_of(1), attempted_of("conjecture_1_1", 1, lemmas=())),
         (conjecture_of(2, EMPTY_LEMMA), attempted_of("conjecture_1_2", 1, lemmas=())),
@@ -52,10 +49,8 @@ def test_the_lemma_must_be_invoked_by_a_proof_but_for_the_empty_one() -> None:
 def test_the_fifth_of_each_lemma_s_conjectures_with_the_shortest_proofs_is_cut() -> None:
     ten = [(conjecture_of(n), attempted_of(f"c{n}", 1, lengths=(10 + n, 500))) for n in range(10)]
     alone = [(conjecture_of(77, OTHER), attempted_of("c77", 1, lengths=(1,)))]
-    kept = elegant([*ten, *alone], 0.2)
-    assert [conjecture.name for conjecture, _ in kept] == [f"conjecture_1_{n}" for n in range(2, 10)] + [
-        "conjecture_1_77"
-    ]
+    kept = [conjecture.name for conjecture, _ in elegant([*ten, *alone], 0.2)]
+    assert kept == [f"conjecture_1_{n}" for n in (*range(2, 10), 77)]
     assert len(elegant(ten, 0.0)) == 10 and len(elegant(ten, 1.0)) == 1 and elegant([], 0.2) == []
     same = [(conjecture_of(n), attempted_of(f"c{n}", 1)) for n in range(10)]
     assert elegant(same, 0.2) == same, "equally elegant ones stay together"
@@ -72,16 +67,13 @@ def test_examples_are_weighed_by_what_they_are_near_to_and_no_order_counts() -> 
     settings = ConjecturerSettings()
     examples = conjecturer_examples(tried, unproved, _embed, settings)
     rng = random.Random(0)
-    again = conjecturer_examples(rng.sample(tried, 40), rng.sample(unproved, 60), _embed, settings)
-    assert examples == again
+    assert examples == conjecturer_examples(rng.sample(tried, 40), rng.sample(unproved, 60), _embed, settings)
     assert 1 < len(examples) < 32
     assert sum(example.weight for example in examples) == pytest.approx(32)
     assert [example.name for example in examples] == sorted(example.name for example in examples)
     assert all(example.conjecture.startswith("theorem conjecture_1_") for example in examples)
-    for off in (
-        conjecturer_examples(tried, [], _embed, settings),
-        conjecturer_examples(tried, unproved, None, settings),
-    ):
+    for targets, embed in (([], _embed), (unproved, None)):
+        off = conjecturer_examples(tried, targets, embed, settings)
         assert [example.weight for example in off] == [1.0] * 32
     assert conjecturer_examples([], unproved, _embed, settings) == []
 
@@ -95,12 +87,10 @@ def test_each_different_proof_of_what_is_not_too_easy_is_weighed() -> None:
         (Theorem("c", "", "r"), Attempted("c", 32, 0), False),
     ]
     found = prover_examples(tried, ProverSettings())
-    assert [(each.theorem, len(each.proof), each.conjectured) for each in found] == [
-        (hard, 100, True),
-        (hard, 300, True),
-    ]
-    assert found[0].weight == pytest.approx(math.exp(-0.1 - 0.02) / 2)
-    assert found[1].weight == pytest.approx(math.exp(-0.3) / 2)
+    chosen = [(each.theorem, len(each.proof), each.conjectured) for each in found]
+    assert chosen == [(hard, 100, True), (hard, 300, True)]
+    weights = [math.exp(-0.1 - 0.02) / 2, math.exp(-0.3) / 2]
+    assert [each.weight for each in found] == pytest.approx(weights)
 
 
 def test_the_last_stage_takes_sixteen_different_proofs_and_no_easy_conjectures() -> None:
@@ -125,62 +115,53 @@ LIBRARY = Library([Lemma(name, f"theorem {name} : p") for name in NAMES])
 
 
 def _solved(count: int, lemmas: tuple[str, ...], rate: float = 0.5, scripts: int = 1) -> list[Solved]:
+    theorems = [Theorem(f"t{number}", "", f"{number} = {number}") for number in range(count)]
     return [
-        (
-            Theorem(f"t{number}", "", f"{number} = {number}"),
-            Proof(f"t{number}", f"rfl -- {script}", lemmas=lemmas),
-            rate,
-        )
-        for number in range(count)
+        (theorem, Proof(theorem.name, f"rfl -- {script}", lemmas=lemmas), rate)
+        for theorem in theorems
         for script in range(scripts)
     ]
 
 
+def seeds_of(solved: list[Solved], count: int = 100, seed: int = 0, **settings: float) -> list[Seed]:
+    """By default with every lemma, the empty one too, for any share of the seeds."""
+    wanted = ConjecturerSettings(**{"empty_lemma": 1.0, "lemma_share": 1.0, **settings})  # type: ignore[arg-type]
+    return choose_seeds(solved, LIBRARY, wanted, random.Random(seed), count)
+
+
 def test_only_statements_with_a_rate_above_the_limit_are_seeds() -> None:
-    settings = ConjecturerSettings(empty_lemma=1.0, lemma_share=1.0)
-    assert choose_seeds(_solved(5, NAMES[:1], rate=0.35), LIBRARY, settings, random.Random(0), 100) == []
-    assert len(choose_seeds(_solved(5, NAMES[:1], rate=0.36), LIBRARY, settings, random.Random(0), 100)) == 10
+    assert [len(seeds_of(_solved(5, NAMES[:1], rate=rate))) for rate in (0.35, 0.36)] == [0, 10]
 
 
 def test_each_pair_of_statement_and_lemma_is_there_once_whatever_the_number_of_proofs() -> None:
-    settings = ConjecturerSettings(empty_lemma=1.0, lemma_share=1.0)
-    seeds = choose_seeds(_solved(4, NAMES[:2], scripts=3), LIBRARY, settings, random.Random(0), 100)
-    pairs = [(seed.theorem.name, seed.lemma.name) for seed in seeds]
+    pairs = [(seed.theorem.name, seed.lemma.name) for seed in seeds_of(_solved(4, NAMES[:2], scripts=3))]
     assert sorted(pairs) == sorted({(f"t{n}", lemma) for n in range(4) for lemma in (*NAMES[:2], EMPTY_LEMMA.name)})
 
 
-def test_no_lemma_has_more_than_its_share_the_empty_one_included() -> None:
-    seeds = choose_seeds(_solved(100, NAMES), LIBRARY, ConjecturerSettings(empty_lemma=1.0), random.Random(0), 100)
-    counts = Counter(seed.lemma.name for seed in seeds)
+def test_no_lemma_has_more_than_its_share_and_the_empty_one_comes_with_half_of_the_proofs() -> None:
+    share = ConjecturerSettings().lemma_share
+    counts = Counter(seed.lemma.name for seed in seeds_of(_solved(100, NAMES), lemma_share=share))
     assert max(counts.values()) == 10 and counts.keys() == {*NAMES, EMPTY_LEMMA.name}
-
-
-def test_the_empty_lemma_comes_with_half_of_the_proofs() -> None:
-    settings = ConjecturerSettings(lemma_share=1.0)
-    seeds = choose_seeds(_solved(1000, ()), LIBRARY, settings, random.Random(0), 10_000)
+    seeds = seeds_of(_solved(1000, ()), 10_000, empty_lemma=ConjecturerSettings().empty_lemma)
     assert 440 < len(seeds) < 560 and all(seed.lemma == EMPTY_LEMMA for seed in seeds)
-    none = choose_seeds(_solved(9, ()), LIBRARY, ConjecturerSettings(empty_lemma=0.0), random.Random(0), 100)
-    assert none == []
+    assert seeds_of(_solved(9, ()), empty_lemma=0.0) == []
 
 
 def test_there_are_no_more_seeds_than_asked_for_and_their_order_is_of_no_matter() -> None:
     solved = _solved(50, NAMES[:3], scripts=2)
-    settings = ConjecturerSettings(lemma_share=1.0)
-    seeds = choose_seeds(solved, LIBRARY, settings, random.Random(1), 20)
-    shuffled = random.Random(9).sample(solved, len(solved))
+    half = {"empty_lemma": ConjecturerSettings().empty_lemma}
+    seeds = seeds_of(solved, 20, 1, **half)
     assert len(seeds) == 20
-    assert seeds == choose_seeds(shuffled, LIBRARY, settings, random.Random(1), 20)
-    assert seeds != choose_seeds(solved, LIBRARY, settings, random.Random(2), 20)
-    assert choose_seeds(solved, LIBRARY, settings, random.Random(1), 0) == []
+    assert seeds == seeds_of(random.Random(9).sample(solved, len(solved)), 20, 1, **half)
+    assert seeds != seeds_of(solved, 20, 2, **half)
+    assert seeds_of(solved, 0, 1, **half) == []
 
 
 def test_a_lemma_that_is_gone_is_passed_over_and_lemmas_are_read_off_proofs_that_do_not_say_them() -> None:
-    settings = ConjecturerSettings(empty_lemma=0.0, lemma_share=1.0)
-    gone = [(Theorem("t", "", "p"), Proof("t", "x", lemmas=("gone", "l1")), 1.0)]
-    unsaid = [(Theorem("t", "(l2 : q)", "p"), Proof("t", "exact l1 l2"), 1.0)]
+    gone = (Theorem("t", "", "p"), Proof("t", "x", lemmas=("gone", "l1")), 1.0)
+    unsaid = (Theorem("t", "(l2 : q)", "p"), Proof("t", "exact l1 l2"), 1.0)
     for solved in (gone, unsaid):
-        seeds = choose_seeds(solved, LIBRARY, settings, random.Random(0), 10)
-        assert [seed.lemma for seed in seeds] == [LIBRARY.lemma("l1")]
+        assert [seed.lemma for seed in seeds_of([solved], 10, empty_lemma=0.0)] == [LIBRARY.lemma("l1")]
 
 
 def test_few_seeds_are_asked_several_times() -> None:
@@ -218,15 +199,12 @@ def test_every_statement_takes_the_nearest_conjecture_below_the_cap(rows: int, t
     assert weights == pytest.approx(_by_hand(conjectures, statements))
 
 
-def test_lengths_of_embeddings_do_not_count_and_equal_ones_go_to_the_first() -> None:
+def test_lengths_of_embeddings_do_not_count_equal_ones_go_to_the_first_and_one_at_its_cap_is_passed_over() -> None:
     conjectures, statements = _random(20, 1), _random(30, 2)
     scales = np.linspace(0.5, 2.0, 20, dtype=np.float32)[:, None]
     assert match(conjectures * scales, statements) == pytest.approx(match(conjectures, statements))
     same = np.ones((8, 4), dtype=np.float32)
     assert list(match(same, same)) == [4.0, 4.0, 0, 0, 0, 0, 0, 0]
-
-
-def test_a_conjecture_at_its_cap_is_passed_over_where_all_similarities_are_negative() -> None:
     conjectures = np.array([[1, 0.1], [1, 0], [1, 0], [1, 0], [1, 0]], dtype=np.float32)
     statements = np.full((5, 2), [-1, 0], dtype=np.float32)
     assert list(match(conjectures, statements)) == [4.0, 1.0, 0, 0, 0]

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,17 +19,17 @@ from tests.node.stp.filled import ADD_COMM, SEEDS, TEST, TRAIN, fill, fill_round
 
 
 def dump(path: Path) -> list[str]:
-    connection = sqlite3.connect(path)
-    lines = list(connection.iterdump())
-    connection.close()
-    return lines
+    with closing(sqlite3.connect(path)) as connection:
+        return list(connection.iterdump())
 
 
-def test_what_is_there_already_changes_nothing(tmp_path: Path) -> None:
+def test_what_is_there_already_changes_nothing_and_first_proofs_are_kept(tmp_path: Path) -> None:
     store = filled(tmp_path)
     before = dump(tmp_path / FILE)
     fill(store)
     assert dump(tmp_path / FILE) == before
+    store.add_attempts([AttemptRow("1-train_5", 1, "train_5", 64, 1, "proved", "", 1.0, (Found("simp"),))])
+    assert store.attempts_of(1)["1-train_5"].found == () and store.unverified() == []
 
 
 def test_records_come_back_as_they_were_added(tmp_path: Path) -> None:
@@ -78,12 +79,6 @@ def test_only_verified_proofs_count_and_those_of_the_initial_data_when_they_are_
     assert len(store.refused("train_0")) == 1, "a verdict stays as it is"
     store.add_attempts([AttemptRow("b", 1, "train_0", 4, 1, "proved", "", 1.0, (Found("omega"),))])
     assert [each.theorem.name for each in store.solved()] == ["train_0"] and store.unverified() == []
-
-
-def test_a_result_that_comes_again_with_other_proofs_keeps_the_first(tmp_path: Path) -> None:
-    store = filled(tmp_path, rounds=1)
-    store.add_attempts([AttemptRow("1-train_5", 1, "train_5", 64, 1, "proved", "", 1.0, (Found("simp"),))])
-    assert store.attempts_of(1)["1-train_5"].found == () and store.unverified() == []
 
 
 def test_seconds_of_a_stage_are_counted_once(tmp_path: Path) -> None:
@@ -147,9 +142,8 @@ def test_a_file_of_a_newer_version_stays_as_it_is_and_one_that_is_not_there_is_t
     with pytest.raises(StpError, match="cannot be used"):
         StpStore(tmp_path / "none" / FILE)
     filled(tmp_path, rounds=1).close()
-    connection = sqlite3.connect(tmp_path / FILE)
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        connection.execute("PRAGMA user_version = 99")
     before = (tmp_path / FILE).read_bytes()
     for read_only in (False, True):
         with pytest.raises(StpError, match="schema version 99; this version of proofmesh knows up to"):
@@ -161,10 +155,8 @@ def test_a_full_disk_is_one_line_and_the_last_good_state_stays(tmp_path: Path) -
     store = filled(tmp_path, rounds=1)
     before = dump(tmp_path / FILE)
     wal = tmp_path / f"{FILE}-wal"
-    with (
-        limited_files(wal.stat().st_size),
-        pytest.raises(StpError, match=r"free some space|the disk may be full") as error,
-    ):
+    full = pytest.raises(StpError, match=r"free some space|the disk may be full")
+    with limited_files(wal.stat().st_size), full as error:
         store.note("large", "x" * 2_000_000)
     assert "What was recorded is kept" in str(error.value) and "\n" not in str(error.value)
     assert dump(tmp_path / FILE) == before
@@ -176,9 +168,7 @@ def test_a_full_disk_is_one_line_and_the_last_good_state_stays(tmp_path: Path) -
 CHILD = """
 import sys
 from pathlib import Path
-from node.stp.records import Conjecture, Fate
-from node.stp.records import FILE, AttemptRow, Found
-from node.stp.readers import RunReader, summarise
+from node.stp.records import FILE, AttemptRow, Conjecture, Fate, Found
 from node.stp.store import StpStore
 from tests.node.stp.filled import SEEDS, TRAIN
 

@@ -9,7 +9,7 @@ import pytest
 
 from common.lean import Theorem
 from node.llm.outputs import parse_proof
-from node.llm.sampling import Decoding, Prompt, Sample
+from node.llm.sampling import Sample
 from node.llm.templates import Template, TemplateError, load
 from node.prover.policies.proofs import ProofRequest, SampledProofs
 from node.stp import model
@@ -17,6 +17,7 @@ from node.stp.data.statements import statement_of
 from node.stp.records import EMPTY_LEMMA, ConjecturerExample, ProverExample, Seed, StpError
 from node.stp.training import CONJECTURES, PROOFS, steps_for, train, write_data
 from node.training.settings import STAGES
+from tests.node.prover.toys import Model
 from tests.node.stp.examples import COMM, EASY
 from tests.node.stp.reference_rows import conjecture_row, proof_row
 from tests.node.stp.tiny_run import TRAIN
@@ -28,30 +29,20 @@ MADE = [ConjecturerExample(Seed(EASY, "omega", COMM), TRAIN[0].signature, 2.0, "
 def test_rows_are_what_proofmesh_train_reads(tmp_path: Path) -> None:
     given = ConjecturerExample(Seed(EASY, "omega", EMPTY_LEMMA), TRAIN[1].signature, 1.0)
     folder = tmp_path / "deep/data"
-    assert write_data(folder, PROVED, [*MADE, given]) == (
-        f"proofs:{folder / PROOFS}*2",
-        f"conjectures:{folder / CONJECTURES}*2",
-    )
+    sources = (f"proofs:{folder / PROOFS}*2", f"conjectures:{folder / CONJECTURES}*2")
+    assert write_data(folder, PROVED, [*MADE, given]) == sources
     proofs = [json.loads(line) for line in (folder / PROOFS).read_text().splitlines()]
-    assert proofs[0] == {
-        "name": "easy",
-        "statement": "theorem easy (a b : Nat) : a + b = b + a",
-        "proof": "omega",
-        "weight": 0.5,
-        "conjectured": False,
-    }
+    said = {"name": "easy", "statement": "theorem easy (a b : Nat) : a + b = b + a", "proof": "omega"}
+    assert proofs[0] == said | {"weight": 0.5, "conjectured": False}
     made = [json.loads(line) for line in (folder / CONJECTURES).read_text().splitlines()]
     assert made[0]["lemma"] == COMM.statement and made[0]["conjecture"] == TRAIN[0].signature
     assert [row["name"] for row in made] == ["conjecture_1_0", "easy:true"]
 
 
-def test_what_is_empty_is_no_source_and_is_written_over(tmp_path: Path) -> None:
+def test_what_is_empty_is_no_source_and_is_written_over_and_what_cannot_be_written_is_told(tmp_path: Path) -> None:
     write_data(tmp_path, PROVED, MADE)
     assert write_data(tmp_path, PROVED[:1], []) == (f"proofs:{tmp_path / PROOFS}*1",)
     assert (tmp_path / CONJECTURES).read_bytes() == b""
-
-
-def test_data_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StpError, match=r"file.*cannot be written"):
         write_data(tmp_path / "file", PROVED, MADE)
@@ -86,21 +77,10 @@ HARD = Theorem("hard", "(a b c : Nat)", "a + (b + c) = c + (b + a)")
 WITH_HEADER = msgspec.structs.replace(EASY, header="import Mathlib\nopen Nat")
 
 
-class Recorder:
-    """Keeps what it is asked, and answers with one text."""
-
-    def __init__(self, answer: str) -> None:
-        self.answer, self.asked = answer, list[tuple[Prompt, Decoding]]()
-
-    async def sample(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> list[Sample]:
-        self.asked.append((prompt, decoding))
-        return [Sample(self.answer)] * count
-
-
 @pytest.mark.parametrize("theorem", [EASY, WITH_HEADER])
 async def test_a_prover_is_asked_as_it_is_trained_and_its_answer_is_read_back(theorem: Theorem) -> None:
     [pair] = model.pairs(STP, [ProverExample(theorem, SCRIPT, 0.25)], [])
-    recorder = Recorder(pair.completion.removesuffix(STP.output.stops[0]))  # servers leave the stop text out
+    recorder = Model(Sample(pair.completion.removesuffix(STP.output.stops[0])))  # servers leave the stop text out
     [draft] = await SampledProofs(recorder, STP).propose(ProofRequest(theorem, theorem.name, count=1, first=0, seed=0))
     assert recorder.asked[0][0].text == pair.prompt and pair.weight == 0.25
     assert draft.text == SCRIPT and not draft.problem
@@ -141,19 +121,13 @@ def test_a_conjecture_is_cut_where_it_ends(sample: str, statement: str) -> None:
     assert model.written(sample) == statement
 
 
-def test_conjectures_are_as_long_as_proofs_may_be_and_end_at_their_mark_or_at_a_proof() -> None:
+def test_conjectures_end_at_their_mark_or_at_a_proof_and_what_is_too_long_is_not_trained_on() -> None:
     decoding = model.conjecturer_decoding(STP, 0.7)
     assert (decoding.temperature, decoding.top_p, decoding.max_tokens) == (0.7, 1.0, 1024)
     assert decoding.stop == model.STOPS == ("</hard theorem>", ":=")
-
-
-def test_what_is_longer_than_the_family_reads_is_not_trained_on() -> None:
     long = msgspec.structs.replace(EASY, conclusion=" + ".join(["a"] * 2000) + " = b")
-    rows = model.pairs(
-        STP,
-        [ProverExample(long, "rfl", 1.0), ProverExample(EASY, "rfl", 1.0)],
-        [ConjecturerExample(Seed(long, "rfl", EMPTY_LEMMA), HARD.signature, 1.0)],
-    )
+    proved = [ProverExample(each, "rfl", 1.0) for each in (long, EASY)]
+    rows = model.pairs(STP, proved, [ConjecturerExample(Seed(long, "rfl", EMPTY_LEMMA), HARD.signature, 1.0)])
     assert [row.completion for row in rows] == ["\n  rfl\n```"]
 
 

@@ -42,11 +42,5 @@ def work_of(plan: StpPlan) -> Work:
     plan.directory.mkdir(parents=True, exist_ok=True)
     store, data = StpStore(plan.directory / FILE), data_of(plan)
     store.add_statements(data.statements)
-    return Work(
-        plan,
-        store,
-        data,
-        network_of(plan),
-        Proving(cast(TrainedAttempts, SimpleNamespace(asking=None)), weights=None),
-        Watching(),
-    )
+    proving = Proving(cast(TrainedAttempts, SimpleNamespace(asking=None)), weights=None)
+    return Work(plan, store, data, network_of(plan), proving, Watching())
