@@ -151,7 +151,7 @@ async def test_the_admin_of_a_run_reaches_no_other_run(server: Server) -> None:
 
 
 async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Path) -> None:
-    """What its nodes and commands do over the bus; tests/node/mesh/test_keys.py plays whole runs."""
+    """What its nodes and commands do over the bus; tests/node/mesh/test_whole_mesh.py plays whole runs."""
     before = server.log_file.read_text().count(" Violation ")
     async with (
         as_role(server, "admin") as admin, as_role(server, "learner") as learner, as_role(server, "prover") as prover,

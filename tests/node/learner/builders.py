@@ -111,7 +111,6 @@ def write_bank(folder: Path, train: int = 24, test: int = 8) -> Path:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """A file of a bank."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(b"\n".join(msgspec.json.encode(row) for row in rows)))
 

@@ -355,6 +355,5 @@ async def test_a_disproof_is_recorded_learned_from_and_ends_the_theorem(run: Run
     found = sqlite3.connect(run.directory.database).execute("SELECT theorem_id, disproof, script != '' FROM proofs")
     assert set(found) == {("f", 1, 1)}
     learned = [each.transition for each in await run.store.call(Store.examples)]
-    assert learned and learned[0].state == "⊢ ¬∀ (n : Nat), n = n + 1"
-    assert len(run.replay) == len(learned)
+    assert learned and learned[0].state == "⊢ ¬∀ (n : Nat), n = n + 1" and len(run.replay) == len(learned)
     assert (await run.store.call(Store.audit)).sound

@@ -26,6 +26,8 @@ from tests.node.learner.builders import choose, write_bank, write_rows
 from tests.node.learner.stand_in import StandInTrainer
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 
+LEFT_OUT = "are left out of training: evaluations have the same statements"
+
 
 def test_a_warm_start_can_use_a_share_of_the_theorems_and_the_same_are_held_out_everywhere() -> None:
     rows = [BankTransition(f"t{index % 200}", 1, "f", f"s{index}", f"rw [h{index % 200}]", 1) for index in range(2000)]
@@ -182,8 +184,7 @@ def test_a_mixture_holds_the_statements_of_all_its_banks(tmp_path: Path) -> None
     assert {row.family for row in loaded.test} == {"logic", "nat", "two"} and len(loaded.test) == 9
     assert len(loaded.supervised) + len(loaded.validation) == 400 and loaded.notes == []
     alone = data.load(settings(str(one)), tmp_path / "segments")
-    assert alone.digest == bank.digest(one) != loaded.digest
-    assert set(alone.factors or []) == {1.0}
+    assert alone.digest == bank.digest(one) != loaded.digest and set(alone.factors or []) == {1.0}
     assert set(loaded.bank_of) == {row.theorem.name for row in loaded.test} and alone.bank_of == {}
     assert [name for name, label in loaded.bank_of.items() if label == "two"] == ["test_0_two"]
 
@@ -215,10 +216,8 @@ def test_no_bank_trains_on_what_another_is_scored_on(tmp_path: Path) -> None:
     two = write(tmp_path / "two", train=[("d", "2 = 2"), ("e", "3 = 3")], test=[("f", "1 = 1")])
     loaded = data.load(settings(str(one), str(two)), tmp_path / "segments")
     assert [row.theorem.name for row in (*loaded.train, *loaded.test)] == ["b", "c", "e", "f"]
-    assert loaded.notes == [
-        "1 train statements (first a) and 0 transitions are left out of training: evaluations have the same statements",
-        "1 train statements are left out: another of the banks has them, too",
-    ]
+    several = "1 train statements are left out: another of the banks has them, too"
+    assert loaded.notes == [f"1 train statements (first a) and 0 transitions {LEFT_OUT}", several]
 
 
 @pytest.mark.parametrize("split", ["test", "valid"])
@@ -278,10 +277,7 @@ def test_what_an_evaluation_states_is_left_out_of_training_in_all_forms_and_said
     loaded = data.load(settings, tmp_path / "segments")
     assert {row.theorem.name for row in loaded.train} == {each["name"] for each in [*OTHERS, harder]}
     assert len(loaded.supervised) + len(loaded.validation) == len(HARMLESS)
-    assert loaded.notes == [
-        "3 train statements (first same) and 6 transitions are left out of training: "
-        "evaluations have the same statements"
-    ]
+    assert loaded.notes == [f"3 train statements (first same) and 6 transitions {LEFT_OUT}"]
 
 
 def test_a_bank_whose_transitions_were_left_out_shares_no_warm_start_with_the_whole_one(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""Attempts on their way out, over a real broker, and what is slow of a mesh."""
+"""Attempts on their way out, over a real broker: the dispatcher, the algorithms that it follows, and what is slow."""
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
@@ -14,17 +15,25 @@ from common.bus.stored import api
 from common.lean import Context, Place, Theorem
 from common.life import faults
 from common.protocol import subjects
-from common.protocol.attempts import LEARNER, Attempt, Purpose
+from common.protocol.attempts import LEARNER, Attempt, Method, Purpose
 from common.records.lately import Fault
-from common.records.rows import TheoremRow
+from common.records.rows import Standing, TheoremRow
 from common.records.store import Store
+from common.settings import Sampling
 from node.lean.text.script import below
+from node.learner.algorithms import ALGORITHMS
+from node.learner.algorithms.algorithm import Asked, Choice, Found, named as algorithm_of
+from node.learner.algorithms.alphaproof import AlphaProof
+from node.learner.algorithms.expert_iteration import ExpertIteration
+from node.learner.algorithms.hard_proofs import HardProofs, weight
 from node.learner.attempts import dispatcher
 from node.learner.attempts.dispatcher import Dispatcher
+from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
 from node.learner.run import Run
+from node.learner.settings import LearnerSettings
 from tests.message_values import named, node_info
-from tests.node.learner.builders import FAILED, result, row
-from tests.node.learner.works import check_fault, collecting, dispatching, taken
+from tests.node.learner.builders import FAILED, planned, result, row, transition
+from tests.node.learner.works import check_fault, claim, collecting, dispatching, judged, taken
 from tests.node.prover.nodes import inference_node, run_folder, running
 from tests.waiting import eventually, until
 
@@ -71,8 +80,7 @@ async def test_training_attempts_explore_evaluations_do_not_and_all_keep_their_s
         run.settings.keep_searches = 0.5
         works.learning = True
         attempts = await taken(bus, "train", 2)
-    assert {attempt.explore for attempt in attempts} == {8}
-    assert evaluated.explore == 0
+    assert {attempt.explore for attempt in attempts} == {8} and evaluated.explore == 0
     assert evaluated.keep_search and {attempt.keep_search for attempt in attempts} == {True, False}
 
 
@@ -81,10 +89,8 @@ async def test_a_gap_in_a_file_is_never_disproved_and_a_statement_below_one_is(r
     run.settings.matchmaker.disprove_chance = 1.0
     context = Context.of("def double (n : Nat) : Nat := n + n\n")
     gap = Place(context, "theorem a : double 1 = 2 := by\n  ", "\n")
-    run.data.train[:] = [
-        TheoremRow(Theorem("a", "", "double 1 = 2", place=gap), "train", "file", 1),
-        TheoremRow(below(context, Theorem("b", "(n : Nat)", "double n = 0")), "train", "file", 1),
-    ]
+    theorems = Theorem("a", "", "double 1 = 2", place=gap), below(context, Theorem("b", "(n : Nat)", "double n = 0"))
+    run.data.train[:] = [TheoremRow(theorem, "train", "file", 1) for theorem in theorems]
     run.matchmaker.__init__(["a", "b"], run.settings.matchmaker, 1)  # type: ignore[misc]
     await run.store.call(Store.add_theorems, run.data.train)
     async with dispatching(run) as works:
@@ -110,9 +116,8 @@ async def test_evaluations_of_a_theorem_have_the_same_seed(run: Run, bus: Bus) -
             await evaluate(run, works, label, weights)
             found.append({attempt.theorem_id: attempt for attempt in await taken(bus, "eval", 2)})
     before, after = found
-    assert before.keys() == after.keys() == {"v", "w"}
-    assert [before[name].seed for name in before] == [after[name].seed for name in before]
-    assert before["v"].seed != before["w"].seed
+    seeds = [{name: each.seed for name, each in attempts.items()} for attempts in found]
+    assert seeds[0] == seeds[1] and seeds[0].keys() == {"v", "w"} and seeds[0]["v"] != seeds[0]["w"]
     assert {attempt.weights for attempt in before.values()} == {1} and after["v"].weights == 9
     assert before["v"].attempt_id != after["v"].attempt_id
 
@@ -185,15 +190,13 @@ async def test_what_the_broker_holds_is_not_sent_twice(run: Run, bus: Bus, monke
         await until(lambda: _waiting(bus, "todo-eval", 2))
         await eventually(lambda: not_once() == 0)
         (held,) = await bus.lease("todo-eval", Attempt, limit=1, wait=10)
-        for _ in range(3):
-            await works._look_for_losses()
-        assert not_once() == 0
-        # Played, and its result waits for the learner.
-        await bus.publish_durable(subjects.result(LEARNER), result(held.message, "failed"), message_id="r")
-        await held.ack()
-        for _ in range(3):
-            await works._look_for_losses()
-        assert not_once() == 0
+        for played in (False, True):
+            if played:  # and its result waits for the learner
+                await bus.publish_durable(subjects.result(LEARNER), result(held.message, "failed"), message_id="r")
+                await held.ack()
+            for _ in range(3):
+                await works._look_for_losses()
+            assert not_once() == 0
 
 
 async def _waiting(bus: Bus, consumer: str, count: int) -> bool:
@@ -228,9 +231,8 @@ async def test_top_and_report_name_what_is_slow(
         if not starved:
             await stack.enter_async_context(inference_node(bus, broker, f"own:{run_folder(tmp_path)}"))
         monkeypatch.setenv(faults.SLOW, SLOW.get(fault, ""))
-        await stack.enter_async_context(
-            running(bus, policy="tactics" if starved else "inference", searches=8 if starved else 2)
-        )
+        policy, searches = ("tactics", 8) if starved else ("inference", 2)
+        await stack.enter_async_context(running(bus, policy=policy, searches=searches))
         works = await stack.enter_async_context(dispatching(run))
         works.learning = True
         if fault is Fault.PAUSED:
@@ -251,3 +253,93 @@ async def _unread(bus: Bus) -> bool:
 
 async def _recorded(run: Run, count: int) -> bool:
     return (await run.store.call(Store.lately)).attempts >= count
+
+
+# --- the algorithms decide, and the learner does what they say, whichever it is ---------------------------------------
+@pytest.mark.parametrize(
+    ("settings", "kind", "method"),
+    [
+        ({}, AlphaProof, "mcts"),
+        ({"method": "random"}, AlphaProof, "random"),
+        ({"method": "best-first"}, ExpertIteration, "best-first"),
+        ({"algorithm": "expert-iteration"}, ExpertIteration, "best-first"),
+        ({"algorithm": "hard-proofs"}, HardProofs, "mcts"),
+    ],
+)
+def test_both_keys_name_algorithms(settings: dict[str, str], kind: type[AlphaProof], method: str) -> None:
+    learner = LearnerSettings(**settings)  # type: ignore[arg-type]
+    learner.check()
+    algorithm = algorithm_of(learner)
+    assert type(algorithm) is kind and algorithm.attempt(Purpose.TRAIN, 3) == Asked(Method(method), 6, 3, inner=8)
+
+
+def test_an_algorithm_that_there_is_not_and_two_at_once_are_refused() -> None:
+    with pytest.raises(ValueError, match="'alphazero': use one of alphaproof, expert-iteration, hard-proofs"):
+        LearnerSettings(algorithm="alphazero").check()  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="leave method out"):
+        LearnerSettings(algorithm="alphaproof", method="best-first").check()
+
+
+def test_all_algorithms_choose_as_their_settings_say_and_restarts_choose_the_same() -> None:
+    matching = MatchmakerSettings(disprove_chance=0.3, explore_chance=0.4)
+    for name in ALGORITHMS:
+        algorithm = algorithm_of(LearnerSettings(algorithm=name, matchmaker=matching))
+        first, again = (Matchmaker([f"t{index}" for index in range(9)], matching, seed=2) for _ in range(2))
+        choices = [algorithm.choose(first, number) for number in range(400)]
+        assert choices == [algorithm.choose(again, number) for number in range(400)]
+        found = [choice for choice in choices if choice is not None]
+        assert 0.2 < sum(choice.disproof for choice in found) / 400 < 0.4
+        assert 0.3 < sum(choice.explore > 0 for choice in found) / 400 < 0.5
+
+
+def test_proofs_after_failures_weigh_more_and_repeated_ones_less() -> None:
+    steps = [transition(1), transition(2)]
+    assert list(AlphaProof(LearnerSettings()).examples(Found(steps, Standing(failures=8), False))) == [1.0, 1.0]
+    assert list(HardProofs(LearnerSettings()).examples(Found(steps, Standing(failures=8), False))) == [3.0, 3.0]
+    assert [weight(failures, 0) for failures in (0, 3, 100)] == [1.0, 2.0, 4.0]
+    assert weight(3, 1) == 1.0 and weight(0, 9) == 0.1
+
+
+async def test_a_learner_draws_by_the_weights_that_its_algorithm_gives(run: Run, bus: Bus, lean_proxy: object) -> None:
+    run.algorithm = HardProofs(run.settings)
+    for _ in range(3):
+        run.matchmaker.recorded("t", False, "failed")
+    plans = [planned(1, "t"), planned(2, "u")]
+    await run.store.call(Store.dispatch, plans, 0.0)
+    await judged(run, bus, *(claim(plan.attempt) for plan in plans))
+    recorded = await run.store.call(Store.examples)
+    assert {each.weight for each in recorded[:2]} | {each.weight for each in recorded[2:]} == {2.0, 1.0}
+    # Both proofs have the same steps: the first to be recorded stands in the buffer, with its weight.
+    weights = run.replay.weights(run.replay.refs())
+    assert len(run.replay) == 2 and weights in ([recorded[0].weight] * 2, None)
+
+
+class OnlyShort(AlphaProof):
+    """Proves the last theorem with a high temperature, and learns from the last step of its proofs alone."""
+
+    def choose(self, theorems: Matchmaker, number: int) -> Choice | None:
+        return Choice("u", disproof=False, simulations=7, explore=2)
+
+    def attempt(self, purpose: Purpose, explore: int) -> Asked:
+        return Asked(Method.RANDOM, samples=3, explore=explore, sampling=Sampling(temperature=1.5))
+
+    def examples(self, found: Found) -> Sequence[float]:
+        return [float(each.remaining_steps == 1) for each in found.transitions]
+
+
+async def test_an_algorithm_is_a_class_and_a_row(
+    run: Run, bus: Bus, lean_proxy: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ALGORITHMS, "only-short", f"{__name__}:OnlyShort")
+    run.settings.algorithm = "only-short"
+    run.settings.check()
+    run.algorithm = algorithm_of(run.settings)
+    async with dispatching(run) as works:
+        works.learning = True
+        attempt = (await taken(bus, "train", 1))[0]
+        works.learning = False
+    assert (attempt.theorem_id, attempt.simulations, attempt.method) == ("u", 7, "random")
+    assert (attempt.samples, attempt.explore, attempt.sampling) == (3, 2, Sampling(temperature=1.5))
+    await judged(run, bus, claim(attempt))
+    recorded = await run.store.call(Store.examples)
+    assert len(recorded) > len(run.replay) == sum(each.weight for each in recorded) > 0

@@ -89,31 +89,22 @@ async def test_lost_attempts_are_repeated_and_all_lost_is_undecided(run: Run, bu
 
 
 def test_shares_are_of_the_decided_statements_by_level_and_family() -> None:
-    tried = [
-        Tried("a", "00nat", 2, (PROVED,)),
-        Tried("b", "00nat", 10, (FAILED,)),
-        Tried("c", "logic", 2, (ERROR, FAILED)),
-        Tried("d", "logic", 10, (ERROR, ERROR)),
-    ]
+    outcomes = {"a": (PROVED,), "b": (FAILED,), "c": (ERROR, FAILED), "d": (ERROR, ERROR)}
+    places = (("00nat", 2), ("00nat", 10), ("logic", 2), ("logic", 10))
+    tried = [Tried(name, *place, tries) for place, (name, tries) in zip(places, outcomes.items(), strict=True)]
     costs = {"simulations": 31.0, "lean_attempts": 99.0, "tokens": 0.0}
     row = EvaluationRow("step-7", 1, 3, 16, 1.0, 2.5, True, 60.0, None, 7)
     found = evaluated(row, tried, costs)
     assert (found.statements, found.solved, found.undecided, found.solve_rate) == (4, 1, 1, 1 / 3)
     assert (found.label, found.beside, found.step, found.weights, found.worked) == ("step-7", True, 7, 3, 60.0)
     assert (found.simulations, found.simulations_used, found.lean_attempts, found.tokens) == (16, 31, 99, None)
-    part = curves.Part
-    assert list(found.levels.items()) == [
-        ("2", part(statements=2, solved=1, undecided=0, share=0.5)),
-        ("10", part(statements=2, solved=0, undecided=1, share=0.0)),
-    ]
+    solved = curves.Part(statements=2, solved=1, undecided=0, share=0.5)
+    undecided = curves.Part(statements=2, solved=0, undecided=1, share=0.0)
+    assert list(found.levels.items()) == [("2", solved), ("10", undecided)]
     assert list(found.families) == ["00nat", "logic"]  # by name, as it is
-    assert found.families["logic"] == part(statements=2, solved=0, undecided=1, share=0.0)
-    assert found.banks == {}
+    assert found.families["logic"] == undecided and found.banks == {}
     several = evaluated(row, tried, costs, {"a": "words", "b": "pocket", "c": "words", "d": "pocket"})
-    assert several.banks == {
-        "pocket": part(statements=2, solved=0, undecided=1, share=0.0),
-        "words": part(statements=2, solved=1, undecided=0, share=0.5),
-    }
+    assert several.banks == {"pocket": undecided, "words": solved}
 
 
 async def finished_evaluation(run: Run, label: str) -> None:
@@ -301,9 +292,7 @@ async def test_the_next_waits_for_its_steps_unless_the_operator_asks(run: Run, b
             await world.beside.ask()
 
 
-async def test_after_a_kill_it_goes_on_where_it_was_with_the_version_that_it_had(
-    run: Run, bus: Bus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_after_a_kill_it_goes_on(run: Run, bus: Bus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatcher, "LOST_AFTER", 0.1)  # what was leased and acknowledged here is lost
     run.settings.keep_weights = 1
     async with process(run, bus, tmp_path) as world:

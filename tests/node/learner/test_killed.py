@@ -31,19 +31,17 @@ from common.life.context import NodeContext
 from common.protocol.attempts import LEARNER, Attempt, AttemptResult, Purpose
 from common.protocol.subjects import result as results_of
 from common.records.rows import Standing, learn
-from common.records.store import Store, StoreThread
-from node.learner.algorithms.algorithm import named
+from common.records.store import Store
 from node.learner.attempts.collector import Collector
 from node.learner.attempts.dispatcher import Dispatcher
-from node.learner.choosing.data import Data
 from node.learner.choosing.matchmaker import Matchmaker
-from node.learner.replay.replay import Replay, fingerprint
-from node.learner.run import LearnerJournal, Run, RunDirectory
+from node.learner.replay.replay import fingerprint
 from node.learner.settings import LearnerSettings
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.background import RunOnBroker, SharedLean
-from tests.node.learner.builders import planned, result, row
+from tests.node.learner.builders import planned, result
+from tests.node.learner.works import PROOF, begun
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]
@@ -51,37 +49,22 @@ ROOT = Path(__file__).parents[3]
 T = TypeVar("T")
 
 
-def points() -> list[str]:
-    """The names of all points that attempts and results pass on their way, from the code."""
-    files = [*(ROOT / "node/learner/attempts").glob("*.py"), ROOT / "node/prover/prover.py"]
-    calls = [
-        node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)
-    ]
-    return sorted({call.args[0].value for call in calls if ast.unparse(call.func) == "faults.reach"})  # type: ignore[attr-defined]
+FILES = [*(ROOT / "node/learner/attempts").glob("*.py"), ROOT / "node/prover/prover.py"]
+CODE = [node for file in FILES for node in ast.walk(ast.parse(file.read_text("utf-8")))]
+CALLS = [node for node in CODE if isinstance(node, ast.Call) and ast.unparse(node.func) == "faults.reach"]
+POINTS = sorted({call.args[0].value for call in CALLS})  # type: ignore[attr-defined]
+"""The names of all points that attempts and results pass on their way, from the code."""
 
+FOUND = {what: what for what in ("proved", "failed", "error", "undecided")}
+FOUND |= {"no proof": "rejected", "bad-statement": "error"}
+"""What a search may find, and what is recorded then: the verifier accepts all statements."""
 
-POINTS = points()
-
-PROOF = ProofTree(
-    "intro h", ((0,),), (ProofTree("exact ⟨h.2, h.1⟩", state="h : p ∧ q\n⊢ q ∧ p"),), "p q : Prop\n⊢ p ∧ q → q ∧ p"
-)
-
-FOUND = {
-    "proved": "proved",
-    "no proof": "rejected",
-    "failed": "failed",
-    "error": "error",
-    "undecided": "undecided",
-    "bad-statement": "error",  # the verifier accepts the statement
-}
-"""What a search may find, and what is recorded then."""
 
 REDELIVERED = 0.3
 """Seconds until a lease of a killed process runs out."""
 
 
 def found(attempt: Attempt, what: str, prover: str) -> AttemptResult:
-    """The result of a search that found this."""
     claimed = "proved" if what == "no proof" else what
     proof = {"proved": PROOF, "no proof": ProofTree("exact h", state="⊢ p")}.get(what)
     return msgspec.structs.replace(result(attempt, claimed, prover), proof=proof)
@@ -120,26 +103,14 @@ async def cut(bus: Bus) -> None:
 
 
 class LearnerProcess:
-    """The learner from its start to its death."""
-
     @classmethod
     async def start(cls, run: RunOnBroker, folder: Path, learner: LearnerSettings) -> LearnerProcess:
         """As `node.learner.service` starts one, without a trainer."""
         self = cls()
         ctx = NodeContext("learner", run.node)
         ctx.bus = self.bus = await Bus.connect(run.bus, run=run.name, name="learner", wait=10)
-        self.directory = RunDirectory(folder, run.name)
-        self.directory.open()
-        self.store = store = await StoreThread.open(self.directory.database)
-        await store.call(lambda opened: opened._db.execute("PRAGMA synchronous = OFF"))  # the kernel is not killed
-        data = Data("digest", [row(f"t{number}") for number in range(6)], [row("v", "test"), row("w", "test")], [], [])
-        await store.call(Store.add_theorems, [*data.train, *data.test])
-        matchmaker = Matchmaker([each.theorem.name for each in data.train], learner.matchmaker, seed=1)
-        matchmaker.restore(await store.call(Store.standings), await store.call(Store.outstanding_theorems))
-        replay = Replay(self.directory.database, learner.replay)
-        await store.call(lambda opened: replay.fill(opened.examples))
-        journal = LearnerJournal(ctx, self.directory.metrics)
-        self.run = Run(ctx, learner, self.directory, store, data, matchmaker, replay, journal, named(learner))
+        self.run = await begun(ctx, folder, learner, [f"t{number}" for number in range(6)])
+        self.directory, self.store = self.run.directory, self.run.store
         self.collector = Collector(self.run)
         self.dispatcher = await Dispatcher.create(self.run)
         self.dispatcher.learning = True
@@ -148,7 +119,6 @@ class LearnerProcess:
         return self
 
     async def die(self) -> None:
-        """The end of the process, at once."""
         await cut(self.bus)
         await self.run.ctx.cancel_tasks()
         await self.store.close()
@@ -327,9 +297,8 @@ class Mesh:
         assert len(examples) == 2 * sum(purpose != "eval" for (purpose,) in proofs)
         refs = [*run.replay.refs(), *run.replay.held_out()]
         assert {file for file, _ in refs} <= {str(self.learner.directory.database)}
-        assert Counter(fingerprint(examples[number]) for _, number in refs) == Counter(
-            {fingerprint(each) for each in examples.values()}
-        )
+        held = Counter(fingerprint(examples[number]) for _, number in refs)
+        assert held == Counter({fingerprint(each) for each in examples.values()})
         assert run.replay.last_id == max(examples, default=0)
 
     def _read(self, query: str) -> list[tuple[Any, ...]]:
@@ -339,8 +308,6 @@ class Mesh:
 
 @pytest.fixture
 def opened(broker: BusSettings, warm_lean: SharedLean, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Mesh]]:
-    """Opens a mesh on a run of its own."""
-
     def reach(points: Faults) -> None:
         monkeypatch.setattr(faults, "reach", points.reach)
 

@@ -55,10 +55,10 @@ def directory(tmp_path: Path, run_name: str) -> Path:
     return directory
 
 
-async def start(directory: Path, broker: BusSettings) -> asyncio.subprocess.Process:
+async def start(directory: Path, broker: BusSettings, *flags: str) -> asyncio.subprocess.Process:
     folder = directory.parent.parent
     argv = [sys.executable, "-m", "node.command.cli", "learner", "--config", str(folder / "mesh.toml")]
-    argv += ["--run", directory.name, "--bus.url", broker.url, "--directory", str(directory.parent)]
+    argv += ["--run", directory.name, "--bus.url", broker.url, "--directory", str(directory.parent), *flags]
     env = {**os.environ, "PROOFMESH_CACHE": str(folder / "cache")}
     with (folder / "stderr").open("wb") as stderr:
         return await spawn_child(argv, env=env, stderr=stderr)
@@ -141,17 +141,13 @@ PLAN: dict[str, dict[str, object]] = {
 
 def source(folder: Path) -> Path:
     """Statements of a dataset's form that core Lean can say: to train on, to be scored, and one that is wrong."""
-    texts = [
-        ("train", "theorem a (p q : Prop) : p ∧ q → q ∧ p := by"),
-        ("train", "theorem b (n : Nat) : n + 0 = n := by"),
-        ("train", "theorem c (p : Prop) (h : p) : p ∧ p := by"),
-        ("train", "theorem d : 2 + 2 = 4 := by"),
-        ("train", "theorem e : nonsense = 4 := by"),
-        ("test", "theorem f (p : Prop) : p → p := by"),
-        ("test", "theorem g : 3 + 1 = 4 := by"),
-        ("test", "theorem h (p q : Prop) (h : p) : p ∨ q := by"),
+    train = ["a (p q : Prop) : p ∧ q → q ∧ p", "b (n : Nat) : n + 0 = n", "c (p : Prop) (h : p) : p ∧ p"]
+    test = ["f (p : Prop) : p → p", "g : 3 + 1 = 4", "h (p q : Prop) (h : p) : p ∨ q"]
+    texts = [("train", text) for text in (*train, "d : 2 + 2 = 4", "e : nonsense = 4")] + [
+        ("test", text) for text in test
     ]
-    rows = [{"name": "", "header": "", "formal_statement": text, "split": split} for split, text in texts]
+    plain = {"name": "", "header": ""}
+    rows = [{**plain, "formal_statement": f"theorem {text} := by", "split": split} for split, text in texts]
     path = folder / "small.jsonl"
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     return path
@@ -170,30 +166,27 @@ async def test_an_imported_bank_is_trained_and_evaluated_on_from_a_given_network
     assert await asyncio.to_thread(command.main, ["import", str(source(tmp_path)), "--out", str(bank)]) == 0
     given = checkpoint.save(tmp_path / "given", tiny_model(), tiny_tokenizer(), step=40)
     (tmp_path / "mesh.toml").write_text(tiny_learner(bank, **PLAN), encoding="utf-8")
-    at = ["--run", run_name, "--bus.url", broker.url]
-    flags = ["--config", str(tmp_path / "mesh.toml"), "--directory", str(tmp_path / "runs")]
-    program = [sys.executable, "-m", "node.command.cli"]
-    env = {**os.environ, "PROOFMESH_CACHE": str(tmp_path / "cache")}
-    learner = await spawn_child([*program, "learner", *flags, "--warm-start.checkpoint", str(given), *at], env=env)
+    run = tmp_path / "runs" / run_name
+    learner = await start(run, broker, "--warm-start.checkpoint", str(given))
     try:
         async with running(bus), asyncio.timeout(LIMIT):
             assert await learner.wait() == 0
     finally:
         await kill_group(learner, grace=0)
-    summary = json.loads((tmp_path / "runs" / run_name / "summary.json").read_text())
+    summary = json.loads((run / "summary.json").read_text())
     assert (summary["test_total"], summary["undecided_before"], summary["undecided_after"]) == (3, 0, 0)
-    assert summary["solved_after"] > 0 and summary["records_sound"]
-    assert summary["train_steps"] > 0 and summary["transitions"] > 0
+    found = [summary[name] for name in ("solved_after", "train_steps", "transitions")]
+    assert summary["records_sound"] and min(found) > 0
     # None of these banks has transitions of a theorem that is held out: there is nothing to measure the network on.
     assert summary["warm_start"] == {"steps": 40, "seconds": 0.0, "cached": False, "valid_loss": None}
     assert summary["costs"]["eval"]["tactics_tried"] > 0 and summary["costs"]["eval"]["seconds_lean"] > 0
-    lines = curves.read_evaluations(tmp_path / "runs" / run_name / curves.EVALUATIONS)
+    lines = curves.read_evaluations(run / curves.EVALUATIONS)
     beside = [each for each in lines if each.beside]
     assert [each.label for each in (lines[0], lines[-1])] == ["before", "after"] and len(beside) == len(lines) - 2 > 0
     assert beside[0].label == "step-40" and {each.statements for each in beside} == {2}
     assert (lines[0].solved, lines[-1].solved) == (summary["solved_before"], summary["solved_after"])
     assert summary["costs"]["eval"]["attempts"] == 6 and summary["costs"]["eval-beside"]["attempts"] >= 2
-    with closing(sqlite3.connect(tmp_path / "runs" / run_name / "proofs.sqlite")) as db:
+    with closing(sqlite3.connect(run / "proofs.sqlite")) as db:
         attempted = set(db.execute("SELECT split, purpose FROM attempts JOIN theorems USING (theorem_id)"))
         ((noted,),) = db.execute("SELECT value FROM notes WHERE key = 'progress'")
     assert attempted <= {("train", "train"), ("train", "disprove"), ("test", "eval")}

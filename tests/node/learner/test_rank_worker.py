@@ -146,9 +146,7 @@ def test_restored_weights_act_and_are_what_training_goes_on_with(tmp_path: Path)
         assert -sum(before) == pytest.approx(metrics["policy_loss"] * metrics["tokens"], rel=1e-4)
 
 
-def test_a_rank_computes_with_its_threads_or_with_its_share_of_the_cores(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_rank_computes_with_its_threads_or_with_its_share_of_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     before = torch.get_num_threads()
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     monkeypatch.setattr("node.training.launch.read_machine", lambda: SimpleNamespace(cores=6))

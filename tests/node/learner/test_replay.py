@@ -69,10 +69,10 @@ def test_states_off_proofs_keep_the_best_that_is_known_and_leave_when_a_proof_pa
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 15), max_size=60), st.lists(st.integers(0, 60), max_size=4))
 def test_a_buffer_filled_in_parts_and_one_that_a_start_makes_are_equal(numbers: list[int], parts: list[int]) -> None:
-    everything = [
-        each._replace(transition=msgspec.structs.replace(each.transition, remaining_steps=1 + place % 3))
-        for place, each in enumerate(rows(*numbers))
-    ]
+    everything = []
+    for place, each in enumerate(rows(*numbers)):
+        longer = msgspec.structs.replace(each.transition, remaining_steps=1 + place % 3)
+        everything.append(each._replace(transition=longer))
     steady, parted, fresh = (Replay(Path("proofs.sqlite"), SMALL) for _ in range(3))
     steady.add(everything)
     for place in sorted(parts):
@@ -83,9 +83,7 @@ def test_a_buffer_filled_in_parts_and_one_that_a_start_makes_are_equal(numbers: 
     assert steady.last_id == fresh.last_id == len(numbers)
 
 
-def test_what_an_algorithm_leaves_out_is_not_trained_on_and_weights_count_in_batches(
-    tmp_path: Path,
-) -> None:
+def test_what_an_algorithm_leaves_out_is_not_trained_on_and_weights_count_in_batches(tmp_path: Path) -> None:
     replay = Replay(tmp_path, ReplaySettings(held_out=0))
     assert replay.weights(replay.refs()) is None
     weighed = zip(rows(1, 2, 3), (0.0, 1.0, 3.0), strict=True)
@@ -146,7 +144,6 @@ def replay(tmp_path: Path) -> Replay:
 
 
 def uses(replay: Replay) -> Path:
-    """The file of the counts."""
     return Path(replay.source).with_name(USES)
 
 
@@ -158,9 +155,7 @@ def told(replay: Replay) -> Usage:
     return usage
 
 
-def test_age_and_uses_are_counted_over_batches_and_within_one_and_a_repeated_step_once(
-    replay: Replay,
-) -> None:
+def test_age_and_uses_are_counted_over_batches_and_within_one_and_a_repeated_step_once(replay: Replay) -> None:
     usage, refs = told(replay), replay.refs()
     assert usage.seen([refs[0], refs[5], ("supervised", 0)], 150) == [refs[0], refs[5], ("supervised", 0)]
     assert usage.values() == {"replay_age_steps": (50 + 20) / 2, "replay_uses_mean": 1.0, "replay_uses_max": 1.0}

@@ -83,8 +83,7 @@ def test_the_compute_is_ours_only_while_the_broker_has_confirmed_it() -> None:
     hold.confirmed(state)
     assert hold.ours(100.0) and hold.ours(112.0) and not hold.ours(113.5)
     hold.confirmed(hold.renew(110.0))
-    assert hold.ours(120.0)
-    assert hold.release() == PauseHold(epoch=8, seconds=0.0) and not hold.ours(110.0)
+    assert hold.ours(120.0) and hold.release() == PauseHold(epoch=8, seconds=0.0) and not hold.ours(110.0)
 
 
 LATER = {"learned": 1200.0, "evaluation": 60.0, "transitions": 100}

@@ -81,8 +81,7 @@ def test_an_attempt_that_an_older_version_dispatched_is_still_ours(store: Store)
     store.dispatch([plan], now=1.0)
     older = msgspec.msgpack.encode(msgspec.structs.replace(plan.attempt, v=1))
     store._db.execute("UPDATE outbox SET payload = ?", (older,))
-    assert store.open_attempt("run-1") == plan.attempt
-    assert store.unpublished(10) == [(plan.attempt, 0)]
+    assert store.open_attempt("run-1") == plan.attempt and store.unpublished(10) == [(plan.attempt, 0)]
 
 
 def test_the_outbox_gives_what_was_not_published_and_all_of_it_after_a_restart(store: Store) -> None:
@@ -94,8 +93,7 @@ def test_the_outbox_gives_what_was_not_published_and_all_of_it_after_a_restart(s
     again = Store(store.path)
     assert again.publish_again() == 2
     assert [(attempt.attempt_id, tries) for attempt, tries in again.unpublished(10)] == [("run-2", 1), ("run-3", 0)]
-    assert again.unpublished(10)[0][0] == plans[1].attempt
-    assert again.next_number() == 4
+    assert again.unpublished(10)[0][0] == plans[1].attempt and again.next_number() == 4
 
 
 def test_a_migration_that_fails_leaves_the_old_schema(tmp_path: Path) -> None:
@@ -272,10 +270,8 @@ def play(store: Store, seed: int) -> dict[str, Standing]:
     generator = random.Random(seed)
     names = [f"t{index}" for index in range(8)]
     store.add_theorems(row(name) for name in names)
-    plans = [
-        planned(number, generator.choice(names[:6]), generator.choice(["train", "train", "disprove", "eval"]))
-        for number in range(1, 90)
-    ]
+    kinds = ["train", "train", "disprove", "eval"]
+    plans = [planned(n, generator.choice(names[:6]), generator.choice(kinds)) for n in range(1, 90)]
     store.dispatch(plans, now=1.0)
     generator.shuffle(plans)
     known: dict[str, Standing] = {}
@@ -331,6 +327,5 @@ def test_costs_and_the_shortest_proof_are_kept(tmp_path: Path) -> None:
         store.record(came, verdict(outcome, steps), now=2.0)
     #       attempts, failures, tries, proofs, disproved, refused, in a row, shortest, budget, weights, costs
     assert table(store.path) == [("t", 3, 1, 3, 2, 0, 0, 2, 3, 16, 4, 40, 120)]
-    assert store.outstanding_theorems() == ["t"]
-    assert store.recent(2) == [Recent("t", True), Recent("t", True)]
+    assert store.outstanding_theorems() == ["t"] and store.recent(2) == [Recent("t", True), Recent("t", True)]
     assert store.recent(9) == [Recent("t", False), Recent("t", True), Recent("t", True)]

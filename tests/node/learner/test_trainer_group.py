@@ -77,9 +77,7 @@ def alone(fresh: Path, refs: list[Ref], tmp_path_factory: pytest.TempPathFactory
     return asyncio.run(train())
 
 
-async def test_files_hold_the_average_and_a_group_that_starts_again_goes_on_with_the_latest(
-    fresh: Path, refs: list[Ref], tmp_path: Path
-) -> None:
+async def test_files_hold_the_average_and_a_restart_goes_on(fresh: Path, refs: list[Ref], tmp_path: Path) -> None:
     """Two groups take the same steps, one of them in two parts: losses and both networks are the same."""
     group = TrainerGroup(settings(), tmp_path / "logs")
     await group.start(fresh)
@@ -162,8 +160,7 @@ async def test_a_checkpoint_cut_short_by_a_kill_is_absent_and_a_rank_that_hangs_
     with pytest.raises(TrainerFailed, match="rank 0 died"):
         await group.checkpoint(tmp_path / "checkpoints" / "step-000002")
     newest = checkpoint.latest(tmp_path / "checkpoints")
-    assert newest is not None and newest.name == "step-000001"
-    assert checkpoint.load(newest).step == 1
+    assert newest is not None and newest.name == "step-000001" and checkpoint.load(newest).step == 1
     await group.start(newest)
     await group.step(batch(refs, 1))
     await group.checkpoint(tmp_path / "checkpoints" / "step-000002")
@@ -187,9 +184,7 @@ async def test_ranks_wait_longer_for_commands(tmp_path: Path, fresh: Path, refs:
     assert found == pytest.approx(alone[:4], rel=1e-4)
 
 
-async def test_ranks_of_several_machines_join_through_torchrun_and_join_again(
-    tmp_path: Path, fresh: Path, refs: list[Ref], alone: list[float]
-) -> None:
+async def test_ranks_of_several_machines_join(tmp_path: Path, fresh: Path, refs: list[Ref], alone: list[float]) -> None:
     """Two torchruns on this machine; the second has no access to checkpoint and data."""
     where = f"127.0.0.1:{listenable('127.0.0.1', 0)}"
     first = replace(settings(1), machines=2, rendezvous=where)
@@ -198,11 +193,9 @@ async def test_ranks_of_several_machines_join_through_torchrun_and_join_again(
     other = await spawn_child([sys.executable, "-m", "node.command.cli", "join-trainer", *arguments])
     try:
         await group.start(fresh)
-        open_to = {
-            each.laddr.ip
-            for each in psutil.net_connections("tcp")
-            if each.status == psutil.CONN_LISTEN and each.laddr.port == int(where.rpartition(":")[2])
-        }
+        port, connections = int(where.rpartition(":")[2]), psutil.net_connections("tcp")
+        listening = [each.laddr for each in connections if each.status == psutil.CONN_LISTEN]
+        open_to = {address.ip for address in listening if address.port == port}
         assert open_to == {"127.0.0.1"}, "the rendezvous is open on the address that is named, and nowhere else"
         found = await losses(group, refs, range(2))
         await group.checkpoint(tmp_path / "step-000002")
@@ -223,9 +216,7 @@ async def test_a_checkpoint_that_does_not_fit_ends_the_trainer(tmp_path: Path, f
     trainer = ResilientTrainer(TrainerSettings(threads=1), root, tmp_path / "logs", 3, structlog.get_logger())
     await trainer.start()
     await trainer.step(batch(refs, 0))
-    limit_files(  # EFBIG, where a full disk gives ENOSPC
-        trainer.group.pids[0], 50_000
-    )
+    limit_files(trainer.group.pids[0], 50_000)  # EFBIG, where a full disk gives ENOSPC
     with pytest.raises(RunDirectoryError, match="free some space"):
         await trainer.save()
     assert trainer.group.starts == 1 and not trainer.group.running

@@ -3,27 +3,34 @@
 import asyncio
 import secrets
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from pathlib import Path
 
 import msgspec
 
 from common.bus import Bus
 from common.lean import ProofTree
+from common.life.context import NodeContext
 from common.life.pulse import send_heartbeat
 from common.output.terminal import Console
 from common.output.visible import as_json
 from common.protocol.attempts import LEARNER, Attempt, AttemptResult, ResultPart, Transition
 from common.protocol.subjects import result as results_of
 from common.records.lately import Fault
-from common.records.store import Store
+from common.records.store import Store, StoreThread
 from node.command.watch.report import verdict
 from node.command.watch.top import Watched, drawn
+from node.learner.algorithms.algorithm import named
 from node.learner.attempts.collector import Collector
 from node.learner.attempts.dispatcher import Dispatcher
-from node.learner.run import Run
-from tests.node.learner.builders import planned, result
+from node.learner.choosing.data import Data
+from node.learner.choosing.matchmaker import Matchmaker
+from node.learner.replay.replay import Replay
+from node.learner.run import LearnerJournal, Run, RunDirectory
+from node.learner.settings import LearnerSettings
+from tests.node.learner.builders import planned, result, row
 from tests.waiting import until
 
 STATES = ("p q : Prop\n⊢ p ∧ q → q ∧ p", "h : p ∧ q\n⊢ q ∧ p")
@@ -38,9 +45,23 @@ def claim(attempt: Attempt, proof: ProofTree = PROOF, **changes: object) -> Atte
     return msgspec.structs.replace(result(attempt), proof=proof, **changes)
 
 
+async def begun(ctx: NodeContext, folder: Path, settings: LearnerSettings, names: Sequence[str]) -> Run:
+    """A run as `node.learner.service` begins it, without a trainer; `v` and `w` are to be scored."""
+    directory = RunDirectory(folder, ctx.settings.run)
+    directory.open()
+    data = Data("digest", [row(name) for name in names], [row("v", "test"), row("w", "test")], [], [])
+    store = await StoreThread.open(directory.database)
+    await store.call(lambda opened: opened._db.execute("PRAGMA synchronous = OFF"))  # the kernel is not killed
+    await store.call(Store.add_theorems, [*data.train, *data.test])
+    matchmaker = Matchmaker(names, settings.matchmaker, seed=1)
+    matchmaker.restore(await store.call(Store.standings), await store.call(Store.outstanding_theorems))
+    replay, journal = Replay(directory.database, settings.replay), LearnerJournal(ctx, directory.metrics)
+    await store.call(lambda opened: replay.fill(opened.examples))
+    return Run(ctx, settings, directory, store, data, matchmaker, replay, journal, named(settings))
+
+
 @asynccontextmanager
 async def collecting(run: Run) -> AsyncIterator[Collector]:
-    """A collector at work."""
     works = Collector(run)
     task = asyncio.create_task(works.work())
     yield works
@@ -63,7 +84,6 @@ async def judged(run: Run, bus: Bus, *results: AttemptResult | ResultPart) -> Co
 
 
 async def drained(bus: Bus) -> bool:
-    """The broker holds no result any more."""
     return not (await bus.backlog())["results-learner"] and not (await bus.leased())["results-learner"]
 
 

@@ -12,7 +12,6 @@ from tests.commands import Called, Run
 
 @pytest.fixture
 def proofmesh(called: Called) -> Run:
-    """The command line."""
     return partial(called, cli.main)
 
 

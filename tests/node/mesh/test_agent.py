@@ -83,7 +83,6 @@ def agent(tmp_path, tiny_network, monkeypatch) -> Callable[..., list[str]]:
 
 
 def killed_at(point: str, arguments: list[str]) -> None:
-    """Run the command until it is killed at this point."""
     command = [sys.executable, "-m", "node.command.cli", "agent", *arguments]
     environment = {**os.environ, faults.VARIABLE: point}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
@@ -91,7 +90,6 @@ def killed_at(point: str, arguments: list[str]) -> None:
 
 
 def check_finished(folder: Path) -> None:
-    """Check that an agent has done all work exactly once."""
     store = AgentStore(folder / "out", read_only=True)
     easy, hard = store.repositories()
     assert (easy.name, hard.name, easy.own, hard.own) == ("easy", "hard", True, False)

@@ -64,7 +64,6 @@ async def all_answer(bus: Bus) -> None:
 
 
 async def proves(bus: Bus) -> None:
-    """An attempt is played, and its result arrives."""
     name = uuid.uuid4().hex
     await bus.publish_durable(subjects.todo("train"), attempt(name, theorem=SWAP, simulations=32), message_id=name)
     async with asyncio.timeout(120):
@@ -105,7 +104,6 @@ async def test_bad_messages_end_no_node(bus: Bus, broker: BusSettings, lean_prox
 
 
 async def send_nonsense(bus: Bus) -> None:
-    """Messages that can be decoded but have invalid values."""
     for changes in (
         {"timeout": math.nan},
         {"timeout": -1e300},

@@ -57,9 +57,7 @@ async def finish(process: asyncio.subprocess.Process, seconds: float) -> tuple[s
 
 
 def check(summary: dict[str, Any]) -> None:
-    """Check the output of a finished run."""
-    assert set(WANTED.split()) <= summary.keys()
-    assert summary["test_total"] == 6 and summary["records_sound"]
+    assert set(WANTED.split()) <= summary.keys() and summary["test_total"] == 6 and summary["records_sound"]
     assert summary["both_solved"] <= min(summary["solved_before"], summary["solved_after"])
     assert summary["ci_low"] <= summary["difference"] <= summary["ci_high"]
     # Counted by three different processes: the provers' word, the lean-proxies' verdicts, the learner's records.

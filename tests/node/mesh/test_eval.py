@@ -29,7 +29,6 @@ ROWS = [
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
-    """A benchmark file."""
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
     return path
@@ -95,8 +94,7 @@ def test_a_file_of_statements_is_evaluated_and_after_ctrl_c_comes_out_as_without
         patched.setattr(EvaluationFolder, "add", interrupting)
         code, _, err = evaluate(*flags(rows, broken))
     assert code == Exit.INTERRUPTED and "the same command plays them" in err
-    assert "missing" in err and (broken / "report.html").exists()
-    assert len(told(broken)) < len(told(whole))
+    assert "missing" in err and (broken / "report.html").exists() and len(told(broken)) < len(told(whole))
     code, _, err = evaluate(*flags(rows, broken))
     assert code == Exit.DONE and "resuming" in err
     assert told(broken) == told(whole)

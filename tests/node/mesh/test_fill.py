@@ -23,7 +23,6 @@ HARD = "theorem hard (f : Nat → Nat) (h : ∀ n, f (f n) < f (n + 1)) : ∀ n,
 
 @pytest.fixture
 def fill(proofmesh, lent_lean, tmp_path_factory, monkeypatch):
-    """The command in this process, which knows nothing of earlier runs."""
     cache = tmp_path_factory.mktemp("cache")
     monkeypatch.setattr("node.proving.fill.cache_directory", lambda: cache)
     return partial(proofmesh, "fill")

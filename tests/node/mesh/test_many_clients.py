@@ -49,10 +49,8 @@ async def prover(bus: Bus, lean_proxy: object, tmp_path: Path) -> AsyncIterator[
 
 async def dispatch(run: Run, bus: Bus, first: int) -> None:  # noqa: F811
     """Attempts of the learner, as its dispatcher sends them."""
-    plans = [
-        replace(plan, attempt=msgspec.structs.replace(plan.attempt, policy="tactics"))
-        for plan in (planned(number, "t") for number in range(first, first + ATTEMPTS))
-    ]
+    plans = [planned(number, "t") for number in range(first, first + ATTEMPTS)]
+    plans = [replace(each, attempt=msgspec.structs.replace(each.attempt, policy="tactics")) for each in plans]
     await run.store.call(Store.dispatch, plans, 0.0)
     for plan in plans:
         name = plan.attempt.attempt_id

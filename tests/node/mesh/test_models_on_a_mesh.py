@@ -43,8 +43,6 @@ MODELS = ModelSettings(patience=0.5, wait=0.05, failures=1000)
 
 @dataclass
 class Served:
-    """A mesh that serves two models."""
-
     run: RunOnBroker
     tactics: Server
     proofs: Server
@@ -164,8 +162,7 @@ async def test_the_key_of_a_model_that_up_serves_is_nowhere_to_be_read(mesh_run:
         try:
             await eventually(opened, what="the model")
             nodes = psutil.Process(up.pid).children(recursive=True)
-            assert nodes
-            assert not any(KEY in word for process in nodes for word in process.cmdline())
+            assert nodes and not any(KEY in word for process in nodes for word in process.cmdline())
             up.send_signal(signal.SIGTERM)
             assert await up.wait() == 0
         finally:

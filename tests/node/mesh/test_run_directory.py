@@ -51,9 +51,7 @@ def test_theorems_of_a_run_are_read_while_the_learner_works_and_when_it_has_gone
     assert {each.name: each.read_bytes() for each in store.path.parent.iterdir()} == before
 
 
-def test_inspect_writes_the_shortest_proofs_of_a_run_as_lean_that_verify_accepts(
-    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_inspect_writes_the_shortest_proofs(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "proofs.lean"
     assert main([str(store.path.parent), "--proofs", str(file)]) == Exit.DONE
     assert "2 proofs in" in capsys.readouterr().out

@@ -78,7 +78,7 @@ def logged(folder: Path, name: str, words: str) -> bool:
 
 
 async def test_a_mesh_replaces_a_killed_broker_and_a_signal_stops_everything_in_order(up: Up, tmp_path: Path) -> None:
-    """SIGINT; SIGTERM ends the meshes of test_served_policy.py and test_models_on_a_mesh.py. Other nodes that are
+    """SIGINT; SIGTERM ends the meshes of test_plan.py and test_models_on_a_mesh.py. Other nodes that are
     killed: below, and in test_whole_mesh.py."""
     # 1. All nodes run, and write lines of JSON.
     port = free_port()
@@ -141,7 +141,8 @@ async def test_nothing_is_left_when_up_is_killed(up: Up, tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_node_that_always_dies_ends_up_with_its_last_lines(proofmesh: Run, tmp_path: Path) -> None:
-    node = {"host": "192.0.2.1"}  # an address for documentation (RFC 5737): nobody can listen on it
+    # An address for documentation (RFC 5737): nobody can listen on it. Without a token the node would not even try.
+    node = {"host": "192.0.2.1", "token": "of the test"}
     code, _, err = proofmesh("up", up_file(tmp_path, node=node), "--restarts", "1")
     assert code == Exit.FAILED and "crashed 2 times" in err and "192.0.2.1" in err
 

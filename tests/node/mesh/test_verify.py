@@ -20,7 +20,6 @@ pytestmark = pytest.mark.lean
 
 @pytest.fixture
 def verify(proofmesh, lent_lean):
-    """The command in this process."""
     return partial(proofmesh, "verify")
 
 

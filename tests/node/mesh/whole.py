@@ -25,9 +25,8 @@ def mesh_file(folder: Path, run: str, port: int = 0, **sections: dict[str, objec
     content: dict[str, dict[str, object]] = {
         "run": {"name": run, "dir": str(folder / "runs")},
         "broker": {"port": port, "store": str(folder / "store")},
-        "ui": {"port": 0},
-        "lean_proxy": {"workers": 1},
         "prover": {"searches": 1, "poll_seconds": 0.05, **sections.pop("prover", {})},
+        **{"ui": {"port": 0}, "lean_proxy": {"workers": 1}},
     }
     file = folder / "mesh.toml"
     file.write_text(tomli_w.dumps(content | sections), encoding="utf-8")
@@ -77,7 +76,6 @@ def marked(mark: str) -> list[psutil.Process]:
 
 
 def ranks(mark: str) -> list[psutil.Process]:
-    """The processes of trainer ranks."""
     found = []
     for process in marked(mark):
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -109,8 +107,7 @@ def check_records(folder: Path, before: list[tuple[str, str, float]] | None = No
         assert store.audit().sound, store.audit()
     finally:
         store.close()
-    assert done == dispatched - outstanding
-    assert outstanding <= dispatched
+    assert done == dispatched - outstanding and outstanding <= dispatched
     ids = [attempt_id for attempt_id, _, _ in recorded(folder)]
     assert len(ids) == len(set(ids)) and set(ids) == done
     assert set(before or []) <= set(recorded(folder))

@@ -32,7 +32,6 @@ ENGINE = EngineSettings(slots=4, cells=8, new_tokens=32)
 
 @asynccontextmanager
 async def _inference(bus: Bus, broker: BusSettings, settings: InferenceSettings) -> AsyncIterator[Inference]:
-    """An inference node and its work."""
     context = NodeContext("inference", NodeSettings(run=bus.run, bus=broker))
     context.bus = await Bus.connect(broker, run=bus.run, name=context.id, wait=10)
     work = asyncio.create_task((ModelServing if settings.model else Serving)(settings, context).run())

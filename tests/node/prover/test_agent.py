@@ -15,7 +15,7 @@ from node.prover.policies.policy import Advice, BadAdvice, StateTooLong
 from node.prover.search.methods import METHODS
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.simulation import SearchStatistics
-from tests.node.prover.toys import ERROR, LOST, BadLean, LosingLean, Says, ToyLean, ToyPolicy, attempt, is_valid
+from tests.node.prover.toys import ERROR, LOST, BadLean, SameLean, Says, ToyLean, ToyPolicy, attempt, is_valid
 
 
 class LosingOneStateLean(ToyLean):
@@ -88,7 +88,7 @@ async def test_outcomes_are_told_as_they_come_also_those_that_count_for_nothing(
     await agent(ToyPolicy(1), lean, leaves=2, on_outcomes=told.extend).play()
     assert len(told) == len(lean.ran) > 0
     told.clear()
-    await agent(ToyPolicy(1), LosingLean(1), leaves=2, on_outcomes=told.extend).play()
+    await agent(ToyPolicy(1), SameLean(LOST), leaves=2, on_outcomes=told.extend).play()
     assert {outcome.kind for outcome in told} == {OutcomeKind.LOST}
 
 
@@ -194,12 +194,8 @@ async def test_a_policy_is_told_when_a_state_is_sampled_again() -> None:
 
 
 async def test_a_policy_that_repeats_itself_does_not_search_for_ever() -> None:
-    class Refusing(ToyLean):
-        async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
-            return dict.fromkeys(tactics, ERROR)
-
     wanted = attempt(simulations=0, lean_attempts=100)
-    result = await Agent(wanted, Says("same"), Refusing(1), Playing("p", leaves=1)).play()
+    result = await Agent(wanted, Says("same"), SameLean(ERROR), Playing("p", leaves=1)).play()
     assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.EXHAUSTED)
     assert result.statistics.simulations == IDLE_SIMULATIONS + 1
 

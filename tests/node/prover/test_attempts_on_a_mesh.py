@@ -56,9 +56,7 @@ def servers(*given: Server) -> Iterator[list[str]]:
         yield [f"openai:{server.url}#{server.model}", *others]
 
 
-async def test_two_models_of_one_run_are_asked_by_name_for_tactics_and_for_whole_proofs(
-    bus: Bus, broker: BusSettings, lean_proxy: object
-) -> None:
+async def test_two_models_of_one_run_are_asked_by_name(bus: Bus, broker: BusSettings, lean_proxy: object) -> None:
     steps, proofs = Server(model=BFS, texts=step), Server(model=GOEDEL, texts=whole)
     whole_proofs = {"method": Method.WHOLE_PROOF, "policy": f"openai:{GOEDEL}", "simulations": 4, "samples": 2}
     attempts = [
@@ -220,8 +218,7 @@ async def test_a_search_with_a_network_is_repeated_exactly_by_its_seed_and_asked
     assert asked[0].sampling == Sampling(0.7, 0.8, True, ("q",))
     for result in (first, configured[wanted.attempt_id]):
         assert result.outcome in ("failed", "proved"), result.message
-    assert len(tactics) >= 3 and tactics == same
-    assert tactics != other
+    assert len(tactics) >= 3 and tactics == same and tactics != other
     assert first.statistics.simulations == again.statistics.simulations
     assert first.statistics.tactics_tried == len(tactics)
     assert first.statistics.seconds_policy > 0 and first.statistics.seconds_lean > 0
@@ -272,8 +269,7 @@ async def test_where_nobody_verifies_any_more_a_proof_is_the_attempts_error(
     await bus.serve(subjects.LEAN_RUN, LeanRunRequest, opened_lean.requests.run, queue="lean-proxy", limit=8)
     settings = {"policy": f"tactics:{tactics}", "verify_patience": 0.5}
     result = (await played(bus, [attempt("a", theorem=theorem, verify=True)], **settings))["a"]
-    assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None)
-    assert "lean.verify" in result.message
+    assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None) and "lean.verify" in result.message
     assert (result.statistics.simulations, result.statistics.proofs_rejected) == (1, 0)
 
 

@@ -51,8 +51,7 @@ def test_proofs_are_valid_and_graphs_consistent(method: str, seed: int, states: 
     assert method != Method.MCTS or search.tree.root.visits == len(expanded)
     if search.solved:
         proof = search.proof()
-        assert toys.is_valid(proof, "s0", environment)
-        assert proof.remaining_steps == search.tree.root.steps
+        assert toys.is_valid(proof, "s0", environment) and proof.remaining_steps == search.tree.root.steps
         transitions = transitions_of(proof)
         assert transitions[0].remaining_steps == proof.remaining_steps
         assert len({(each.state, each.tactic) for each in transitions}) == len(transitions)
@@ -105,14 +104,12 @@ def test_lost_outcomes_repeat_the_expansion_and_an_abandoned_state_is_selected_a
         assert search.statistics.simulations == 0
     toys.expand(search, -5.0, {"a": toys.LOST, "b": toys.goals("B")})
     assert (search.statistics.losses, search.statistics.expansions_lost) == (2, 1)
-    assert toys.expand(search, -5.0, {"c": toys.PROVED}) == "B"
-    assert search.solved
+    assert toys.expand(search, -5.0, {"c": toys.PROVED}) == "B" and search.solved
     search = begin(method, "root", SearchParameters(), 1)
     request = search.select()
     assert request is not None and search.select() is None
     search.abandon(request)
-    assert search.in_flight == 0
-    assert search.select() == request
+    assert search.in_flight == 0 and search.select() == request
 
 
 @every_method
@@ -151,8 +148,7 @@ def test_a_known_alternative_is_the_next_proof_at_once() -> None:
     assert search.proof() == cases(ProofTree("a", state="A"), ProofTree("wrong", state="B"))
     reject(search)
     # `right` had the same result as `wrong`; `a`, which closes its state too, has no other in its place.
-    assert search.solved
-    assert search.proof() == cases(ProofTree("a", state="A"), ProofTree("right", state="B"))
+    assert search.solved and search.proof() == cases(ProofTree("a", state="A"), ProofTree("right", state="B"))
     assert search.statistics.solved_at_simulations == 3
 
 

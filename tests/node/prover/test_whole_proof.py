@@ -127,8 +127,7 @@ async def test_a_failed_proof_goes_back_with_leans_words_as_often_as_asked() -> 
     result = await play(source, Lean(good=("bad 12",)), correct=2, samples=3)
     statistics = result.statistics
     assert result.outcome is attempts.AttemptOutcome.PROVED and result.proof == ProofTree("bad 12", state="⊢ t")
-    assert (statistics.corrections, statistics.simulations) == (4, 7)
-    assert statistics.tokens == 3 * 10 + 4 * 7
+    assert (statistics.corrections, statistics.simulations) == (4, 7) and statistics.tokens == 3 * 10 + 4 * 7
     last = source.asked[-1].correct
     failures = [(each.draft.text, each.errors) for each in last]
     assert failures == [(f"bad {number}", f"unknown tactic bad {number}") for number in (10, 11)]

@@ -28,9 +28,7 @@ def goals(*states: str) -> Outcome:
     return Outcome(OutcomeKind.GOALS, tuple(Branch(state, (index,)) for index, state in enumerate(states)))
 
 
-def expand(
-    search: ProofSearch, value: float, tactics: Mapping[str, Outcome], masses: Sequence[float] | None = None
-) -> str:
+def expand(search: ProofSearch, value: float, tactics: Mapping[str, Outcome], masses: Sequence[float] = ()) -> str:
     """One simulation by hand: select, feed these tactics with these outcomes; returns the state that was expanded."""
     request = search.select()
     assert request is not None
@@ -181,9 +179,15 @@ class ToyLean:
         return {tactic: self.table(state, tactic) for tactic in tactics}
 
 
-class LosingLean(ToyLean):
+class SameLean(ToyLean):
+    """What all tactics do is the same."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(1)
+        self.outcome = outcome
+
     async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
-        return dict.fromkeys(tactics, LOST)
+        return dict.fromkeys(tactics, self.outcome)
 
 
 class BadLean(ToyLean):

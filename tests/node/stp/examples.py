@@ -1,7 +1,14 @@
-"""Small statements, proofs and conjectures for tests of self-play."""
+"""Small statements, proofs and conjectures, and rows as the published data of STP has them."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from common.lean import Theorem
-from node.stp.records import Attempted, Conjecture, Fate, Lemma, Output, Proof, Seed
+from node.stp.data.statements import END
+from node.stp.records import Attempted, Conjecture, ConjecturerExample, Fate, Lemma, Output, Proof, ProverExample, Seed
 
 COMM = Lemma("Nat.add_comm", "theorem Nat.add_comm (n m : Nat) : n + m = m + n")
 EASY = Theorem("easy", "(a b : Nat)", "a + b = b + a")
@@ -51,3 +58,51 @@ CONJECTURER = {
     "theorem x (a : ℝ) : 0 ≤ a ^ 2 := by\n  exact sq_nonneg a\n<hard theorem>",
     "target": "\ntheorem y (a b : ℝ) : 0 ≤ a ^ 2 + b ^ 2 := by\n</hard theorem>",
 }
+
+
+INSTRUCTION = "Complete the following Lean 4 code:\n\n```lean4\n"
+
+
+def proof_row(example: ProverExample, iteration: int | None = None) -> dict[str, Any]:
+    """A proof as a row; with `iteration`, as in STP_Lean_0320."""
+    theorem = example.theorem
+    prompt = f"{INSTRUCTION}{_above(theorem.header)}{theorem.signature} := by"
+    target = "\n" + "\n".join(f"  {line}" if line else line for line in example.proof.split("\n"))
+    return _row(prompt, target, example.weight, iteration, "conjecture" if example.conjectured else "statement")
+
+
+def conjecture_row(example: ConjecturerExample, iteration: int | None = None) -> dict[str, Any]:
+    """A conjecture as a row. STP_Lean_0320 has no conjecture rows; all its rows are proofs."""
+    seed = example.seed
+    proof = "\n".join(f"  {line}" if line else line for line in seed.proof.split("\n"))
+    prompt = (
+        f"{INSTRUCTION}{_above(seed.theorem.header)}<lemma>\n{seed.lemma.statement}\n<easy theorem>\n"
+        f"{seed.theorem.signature} := by\n{proof}\n<hard theorem>"
+    )
+    return _row(prompt, f"\n{example.conjecture}\n{END}", example.weight, iteration, "conjecturer")
+
+
+def _above(header: str) -> str:
+    return f"{header.strip()}\n\n" if header.strip() else ""
+
+
+def _row(prompt: str, target: str, weight: float, iteration: int | None, tag: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"prompt": prompt, "target": target}
+    return row | ({"weight": weight} if iteration is None else {"iteration": iteration, "tag": f"['{tag}']"})
+
+
+def write(path: Path, proofs: Iterable[ProverExample], conjectures: Iterable[ConjecturerExample] = ()) -> int:
+    """Write proofs and conjectures as rows; returns their number. The suffix decides the format: `.json` (one list,
+    which STP's trainer reads), `.jsonl`, or `.parquet` (as on the hub)."""
+    rows = [*map(proof_row, proofs), *map(conjecture_row, conjectures)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".json":
+        path.write_bytes(msgspec.json.encode(rows))
+    elif path.suffix == ".jsonl":
+        path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    else:
+        import datasets
+
+        datasets.disable_progress_bars()
+        datasets.Dataset.from_list(list(rows)).to_parquet(path)
+    return len(rows)

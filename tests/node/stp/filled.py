@@ -92,7 +92,6 @@ def fill_round(store: StpStore, number: int) -> None:
 
 
 def filled(directory: Path, rounds: int = 2) -> RunReader:
-    """A filled store in a directory."""
     directory.mkdir(parents=True, exist_ok=True)
     store = RunReader(directory / FILE)
     fill(store, rounds)
@@ -157,10 +156,10 @@ def _select(store: StpStore, number: int, conjectures: list[Conjecture]) -> None
     chosen = conjectures[0]
     assert chosen.theorem is not None
     theorems = {each.name: each for each in TRAIN} | {chosen.name: chosen.theorem}
+    chosen_of = [each for each in store.attempted(number).values() if each.name in theorems and each.rate <= 0.5]
     prover = [
         ProverExample(theorems[each.name], proof.script, 0.9 / each.correct, each.name == chosen.name)
-        for each in store.attempted(number).values()
-        if each.name in theorems and each.rate <= 0.5
+        for each in chosen_of
         for proof in each.proofs
     ]
     example = ConjecturerExample(chosen.seed, chosen.theorem.signature, 1.25, chosen.name)

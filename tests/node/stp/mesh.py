@@ -45,7 +45,6 @@ def samples(name: str, count: int, seed: int) -> list[str]:
 
 
 def written(folder: Path, sampled: dict[str, list[str]]) -> Path:
-    """The samples as a file of proofs."""
     file = folder / "proofs.jsonl"
     rows = [{"name": name, "proof": text} for name, texts in sampled.items() for text in texts]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -74,7 +73,6 @@ def told(results: list[AttemptResult]) -> dict[str, tuple[str, int, tuple[Sample
 
 @asynccontextmanager
 async def proving_on(bus: Bus, **changes: object) -> AsyncIterator[Proving]:
-    """Self-play's work on the mesh of this bus."""
     async with MeshAttempts(bus, SELF_PLAY, tries=TRIES) as place:
         yield Proving(place, **{"weights": None, **changes})  # type: ignore[arg-type]
 

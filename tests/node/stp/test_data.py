@@ -27,8 +27,7 @@ from node.stp.data.initial import (
 from node.stp.data.statements import key
 from node.stp.records import EMPTY_LEMMA, ConjecturerExample, Given, Lemma, Proof, Statement, StpError
 from tests.node.stp.examples import CONJECTURER, GENERATED, HEADER, MATHLIB
-from tests.node.stp.tiny_run import GIVEN, TEST, TRAIN
-from tests.node.stp.works import tiny_plan
+from tests.node.stp.tiny_run import GIVEN, TEST, TRAIN, tiny_plan
 
 ADD_COMM = "Nat.add_comm"
 

@@ -16,8 +16,19 @@ from node.lean.trace.tracing import Tracer
 from node.stp.data.lemmas import LemmaGone, Library
 from node.stp.data.sources import BadRow, ConjectureRow, ProofRow, read, read_row
 from node.stp.records import EMPTY_LEMMA, ConjecturerExample, Lemma, ProverExample, Seed, StpError
-from tests.node.stp.examples import ASK, COMM, CONJECTURER, EASY, GENERATED, HEADER, MATHLIB, seed_of
-from tests.node.stp.reference_rows import conjecture_row, proof_row, write
+from tests.node.stp.examples import (
+    ASK,
+    COMM,
+    CONJECTURER,
+    EASY,
+    GENERATED,
+    HEADER,
+    MATHLIB,
+    conjecture_row,
+    proof_row,
+    seed_of,
+    write,
+)
 
 
 def test_a_generated_proof_and_a_theorem_of_mathlib_below_its_context_are_read() -> None:

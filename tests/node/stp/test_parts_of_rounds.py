@@ -34,8 +34,7 @@ from node.stp.settings import StpSettings
 from node.stp.store import StpStore
 from node.stp.work import Work
 from tests.node.stp.filled import TEST as HELD_OUT, filled
-from tests.node.stp.tiny_run import GIVEN, SCRIPT, TEST, TRAIN
-from tests.node.stp.works import tiny_plan, work_of
+from tests.node.stp.tiny_run import GIVEN, SCRIPT, TEST, TRAIN, tiny_plan, work_of
 
 # --- conjectures, from a round's seeds to what Lean is to see, also by a run that was killed on the way ---------------
 Writer = Callable[..., Any]
@@ -70,9 +69,7 @@ def _told(work: Work) -> list[tuple[str, str, str]]:
     return [(each.name, each.output, each.fate) for each in work.store.conjectures(1)]
 
 
-async def test_conjectures_are_a_share_of_what_is_unproved_and_expert_iteration_asks_for_none(
-    tmp_path: Path,
-) -> None:
+async def test_conjectures_are_a_share_of_the_unproved_and_expert_iteration_asks_for_none(tmp_path: Path) -> None:
     work = _begun(tmp_path, most=0)
     settings = work.settings.conjecturer
     for share, most, expected in ((1.0, 0, len(TRAIN)), (0.4, 0, 3), (0.4, 50, 50), (0.0, 0, 0)):
@@ -104,8 +101,7 @@ async def test_what_is_known_or_measured_on_is_no_conjecture(tmp_path: Path, mon
     for each in work.store.conjectures(1):
         fates.setdefault(each.output.partition(") : ")[2][:1] or each.output, set()).add(each.fate)
     assert fates["n"] == {Fate.KNOWN}, f"{TEST[0].signature} is measured on"
-    assert fates["x"] == {Fate.KNOWN} and fates["exampl"] == {Fate.REFUSED}
-    assert Fate.NEW in fates["a"]
+    assert fates["x"] == {Fate.KNOWN} and fates["exampl"] == {Fate.REFUSED} and Fate.NEW in fates["a"]
 
 
 async def test_a_run_that_was_killed_makes_equal_conjectures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,8 +119,7 @@ async def test_a_run_that_was_killed_makes_equal_conjectures(tmp_path: Path, mon
         file.unlink()
     killed = _begun(tmp_path, most=6)
     draw_seeds(killed, 1)
-    before: list[tuple[str, int]] = []
-    monkeypatch.setattr(network, "conjecture", _writer(before, fail_after=4))
+    monkeypatch.setattr(network, "conjecture", _writer([], fail_after=4))
     with pytest.raises(ConnectionError):
         await make_conjectures(killed, 1, weights=1)
     assert killed.store.conjectures(1) == []
@@ -171,11 +166,10 @@ def test_a_round_is_trained_on_verified_proofs_alone_and_on_no_statement_that_is
         assert store.prover_examples(3, source=earlier) == store.prover_examples(earlier, source=earlier) != []
         assert store.conjecturer_examples(3, source=earlier) == store.conjecturer_examples(earlier, source=earlier)
     assert {each.theorem.name for each in store.prover_examples(3, source=0)} == {each.name for each in GIVEN}
-    names = {each.theorem.name for each in store.prover_examples(3)}
-    assert not names & {each.name for each in HELD_OUT}
-    verified = {(each.name, each.script) for each in store.proofs()} | {(each.name, "x") for each in GIVEN}
-    sampled = [each for each in store.prover_examples(3) if each.theorem.name not in {given.name for given in GIVEN}]
-    assert sampled and all((each.theorem.name, each.proof) in verified for each in sampled)
+    found, given = store.prover_examples(3), {each.name for each in GIVEN}
+    assert not {each.theorem.name for each in found} & {each.name for each in HELD_OUT}
+    sampled = {(each.theorem.name, each.proof) for each in found if each.theorem.name not in given}
+    assert sampled and sampled <= {(each.name, each.script) for each in store.proofs()}
     before = store.prover_examples(3), store.conjecturer_examples(3)
     choose(work, 3, tmp_path)  # as a run does that was killed before it noted the stage
     assert (store.prover_examples(3), store.conjecturer_examples(3)) == before
@@ -190,8 +184,8 @@ def test_the_last_training_reads_everything_verified_and_the_initial_data(tmp_pa
     sampled = {each.theorem.name for each in found} - {each.name for each in GIVEN}
     assert {each.theorem.name for each in store.solved()} <= sampled
     assert not sampled & {each.name for each in HELD_OUT}
-    verified = {(each.name, each.script) for each in store.proofs()}
-    assert all((each.theorem.name, each.proof) in verified for each in found if each.theorem.name in sampled)
+    proofs = {(each.theorem.name, each.proof) for each in found if each.theorem.name in sampled}
+    assert proofs <= {(each.name, each.script) for each in store.proofs()}
     assert not any("native_decide" in each.proof for each in found), "verification has refused these"
     names = [each.name for each in store.conjecturer_examples(3) if each.name]
     assert names == [each.name for number in (1, 2) for each in store.conjecturer_examples(number, source=number)]
@@ -224,27 +218,22 @@ FIRST, LAST = row(0, RoundKind.INITIAL), row(3, RoundKind.FINAL)
 TWO = [FIRST, row(1), row(2)]
 
 
-def test_a_cycle_has_so_many_rounds_whatever_the_cycles_before_it_had():
-    settings = StpSettings(rounds=2)
-    assert rounds_are_over(TWO, 1, settings, all_solved=False)
-    assert not rounds_are_over(TWO[:2], 1, settings, all_solved=False)
-    assert not rounds_are_over([*TWO, LAST], 2, settings, all_solved=False)
+LATER = [*TWO, LAST, row(4, cycle=2), row(5, RoundKind.FINAL, cycle=2)]
+UNFINISHED = [*LATER[:-1], row(5, RoundKind.FINAL, Stage.TRAINED, cycle=2)]
 
 
-def test_all_solved_ends_only_a_run_that_is_to_end_then():
-    assert not rounds_are_over(TWO, 1, StpSettings(), all_solved=True)
-    assert rounds_are_over(TWO, 1, StpSettings(until_solved=True), all_solved=True)
-    assert is_finished(TWO, StpSettings(until_solved=True), all_solved=True)
+def test_rounds_are_over_after_those_of_the_cycle_and_when_all_is_solved_if_the_run_is_to_end_then() -> None:
+    two, until_solved = StpSettings(rounds=2), StpSettings(until_solved=True)
+    for rows, cycle, over in ((TWO, 1, True), (TWO[:2], 1, False), ([*TWO, LAST], 2, False)):
+        assert rounds_are_over(rows, cycle, two, all_solved=False) is over
+    assert [rounds_are_over(TWO, 1, each, all_solved=True) for each in (StpSettings(), until_solved)] == [False, True]
+    assert is_finished(TWO, until_solved, all_solved=True)
 
 
-def test_a_run_is_finished_after_the_last_training_from_the_base():
+def test_a_run_is_finished_after_the_last_training_from_the_base() -> None:
     settings = StpSettings(rounds=2, cycles=2)
-    assert not is_finished(TWO, settings, all_solved=False)
-    assert not is_finished([*TWO, LAST], settings, all_solved=False)
-    later = [*TWO, LAST, row(4, cycle=2), row(5, RoundKind.FINAL, cycle=2)]
-    assert is_finished(later, settings, all_solved=False)
-    unfinished = row(5, RoundKind.FINAL, Stage.TRAINED, cycle=2)
-    assert not is_finished([*later[:-1], unfinished], settings, all_solved=False)
+    finished = [is_finished(rows, settings, all_solved=False) for rows in (TWO, LATER[:4], UNFINISHED, LATER)]
+    assert finished == [False, False, False, True]
 
 
 # --- rounds around one statement: what they begin with ----------------------------------------------------------------

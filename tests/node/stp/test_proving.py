@@ -97,20 +97,14 @@ async def test_what_the_broker_lost_is_sent_again(
 
 
 async def test_conjectures_that_do_not_elaborate_are_told_with_leans_error(bus: Bus, lean_proxy: object) -> None:
-    theorems = [
-        SWAP,
-        Theorem("unknown", "(p : Prop)", "p → missing"),
-        Theorem("typed", "(p : Prop)", "p + 1 = p"),
-        Theorem("forbidden", "", "sorry"),
-        Theorem("broken", "(p : Prop", "p"),
-        *(Theorem(f"sum_{number}", "(n : Nat)", f"n + {number} = {number} + n") for number in range(20)),
-    ]
+    theorems = [SWAP, Theorem("typed", "(p : Prop)", "p + 1 = p"), Theorem("broken", "(p : Prop", "p")]
+    theorems += [Theorem("unknown", "(p : Prop)", "p → missing"), Theorem("forbidden", "", "sorry")]
+    theorems += [Theorem(f"sum_{number}", "(n : Nat)", f"n + {number} = {number} + n") for number in range(20)]
     async with proving_on(bus) as proving, asyncio.timeout(60):
         found = {theorem.name: error async for theorem, error in proving.elaborate(theorems)}
     assert len(found) == len(theorems)
     assert {name for name, error in found.items() if error} == {"unknown", "typed", "forbidden", "broken"}
     assert "missing" in found["unknown"] and "sorry" in found["forbidden"]
-    assert all(found[name] for name in ("typed", "broken"))
 
 
 CHEATING = """axiom cheat (p : Prop) : p
@@ -133,8 +127,7 @@ async def test_what_lean_refuses_of_accepted_proofs_is_told(bus: Bus, lean_proxy
     assert sorted(verdicts) == list(range(8))
     refused = {number for number, verdict in verdicts.items() if not verdict.accepted}
     cheats = {number for number, (_, script) in enumerate(proofs) if "cheat" in script}
-    assert refused == cheats | {4, 5, 6, 7}
-    assert "cheat" in verdicts[cheats.pop()].reason
+    assert refused == cheats | {4, 5, 6, 7} and "cheat" in verdicts[cheats.pop()].reason
     assert all(verdicts[number].reason for number in refused)
 
 
@@ -142,12 +135,11 @@ async def test_work_side_by_side_ends_with_its_first_error_and_leaves_nothing_be
     from common.life.waiting import side_by_side
 
     at_work: set[int] = set()
-    most = 0
+    together: list[int] = []
 
     async def work(number: int) -> int:
-        nonlocal most
         at_work.add(number)
-        most = max(most, len(at_work))
+        together.append(len(at_work))
         try:
             await asyncio.sleep(0)
             if number == 7:
@@ -156,8 +148,7 @@ async def test_work_side_by_side_ends_with_its_first_error_and_leaves_nothing_be
         finally:
             at_work.discard(number)
 
-    assert sorted([each async for each in side_by_side(work, range(6), 2)]) == list(range(6))
-    assert most == 2
+    assert sorted([each async for each in side_by_side(work, range(6), 2)]) == list(range(6)) and max(together) == 2
     with pytest.raises(BusError, match="no"):
         async for _ in side_by_side(work, itertools.count(), 3):
             pass

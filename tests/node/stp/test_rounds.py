@@ -47,9 +47,7 @@ def trained_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.process
 @pytest.mark.compute
-def test_a_run_in_one_process_proves_conjectures_and_learns_from_what_is_verified_alone(
-    called: Called, lent_lean: None, trained_here: None, tmp_path: Path
-) -> None:
+def test_a_run_in_one_process_learns(called: Called, lent_lean: None, trained_here: None, tmp_path: Path) -> None:
     code, printed, errors = called(run.main_run, tiny_run.tiny_recipe(tmp_path, rounds=1), "--here")
     assert code == 0, errors
     check(tmp_path / "runs/tiny", rounds=1)
@@ -135,7 +133,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def nodes(run: int, role: str) -> list[psutil.Process]:
-    """The processes of a role that a run has started."""
     return list(_nodes(run, role))
 
 
@@ -165,9 +162,7 @@ def reached(directory: Path, round: int, stage: Stage) -> bool:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("stages", STAGES)
 @pytest.mark.parametrize("role", ROLES)
-async def test_counts_are_those_of_an_undisturbed_run_when_nodes_die(
-    tmp_path: Path, undisturbed: dict[str, Any], role: str, stages: str
-) -> None:
+async def test_kills_of_nodes_keep_counts(tmp_path: Path, undisturbed: dict[str, Any], role: str, stages: str) -> None:
     recipe = tiny_run.tiny_recipe(tmp_path)
     with (tmp_path / "output.txt").open("wb") as output:
         command = [sys.executable, "-m", "node.command.cli", "stp", "run", recipe]

@@ -35,10 +35,10 @@ def test_conjectures_are_learned_from_that_less_than_a_quarter_proves_and_whose_
     tried = [(conjecture_of(n), attempted_of(f"c{n}", n, lengths=(20,) if n else ())) for n in rates]
     found = conjecturer_examples(tried, [], None, PLAIN)
     assert [example.name for example in found] == ["conjecture_1_1", "conjecture_1_7"]
+    lemmas = {1: (COMM, ()), 2: (EMPTY_LEMMA, ()), 3: (COMM, ("Nat.mul_comm", COMM.name))}
     tried = [
-        (conjecture_of(1), attempted_of("conjecture_1_1", 1, lemmas=())),
-        (conjecture_of(2, EMPTY_LEMMA), attempted_of("conjecture_1_2", 1, lemmas=())),
-        (conjecture_of(3), attempted_of("conjecture_1_3", 1, lemmas=("Nat.mul_comm", COMM.name))),
+        (conjecture_of(n, lemma), attempted_of(f"conjecture_1_{n}", 1, lemmas=names))
+        for n, (lemma, names) in lemmas.items()
     ]
     names = [example.name for example in conjecturer_examples(tried, [], None, PLAIN)]
     assert names == ["conjecture_1_2", "conjecture_1_3"]
@@ -68,8 +68,7 @@ def test_examples_are_weighed_by_what_they_are_near_to_and_no_order_counts() -> 
     examples = conjecturer_examples(tried, unproved, _embed, settings)
     rng = random.Random(0)
     assert examples == conjecturer_examples(rng.sample(tried, 40), rng.sample(unproved, 60), _embed, settings)
-    assert 1 < len(examples) < 32
-    assert sum(example.weight for example in examples) == pytest.approx(32)
+    assert 1 < len(examples) < 32 and sum(example.weight for example in examples) == pytest.approx(32)
     assert [example.name for example in examples] == sorted(example.name for example in examples)
     assert all(example.conjecture.startswith("theorem conjecture_1_") for example in examples)
     for targets, embed in (([], _embed), (unproved, None)):
@@ -151,10 +150,8 @@ def test_there_are_no_more_seeds_than_asked_for_and_their_order_is_of_no_matter(
     solved = _solved(50, NAMES[:3], scripts=2)
     half = {"empty_lemma": ConjecturerSettings().empty_lemma}
     seeds = seeds_of(solved, 20, 1, **half)
-    assert len(seeds) == 20
-    assert seeds == seeds_of(random.Random(9).sample(solved, len(solved)), 20, 1, **half)
-    assert seeds != seeds_of(solved, 20, 2, **half)
-    assert seeds_of(solved, 0, 1, **half) == []
+    assert len(seeds) == 20 and seeds == seeds_of(random.Random(9).sample(solved, len(solved)), 20, 1, **half)
+    assert seeds != seeds_of(solved, 20, 2, **half) and seeds_of(solved, 0, 1, **half) == []
 
 
 def test_a_lemma_that_is_gone_is_passed_over_and_lemmas_are_read_off_proofs_that_do_not_say_them() -> None:
@@ -194,8 +191,7 @@ def _by_hand(conjectures: Array, statements: Array) -> list[float]:
 def test_every_statement_takes_the_nearest_conjecture_below_the_cap(rows: int, targets: int, seed: int) -> None:
     conjectures, statements = _random(rows, seed), _random(targets, seed + 100)
     weights = match(conjectures, statements)
-    assert weights.mean() == pytest.approx(1.0)
-    assert weights.max() < MOST + max(1.0, rows / targets)
+    assert weights.mean() == pytest.approx(1.0) and weights.max() < MOST + max(1.0, rows / targets)
     assert weights == pytest.approx(_by_hand(conjectures, statements))
 
 

@@ -5,18 +5,23 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import tomli_w
 
 from common.lean import Theorem
 from common.life import faults
 from common.life.process import kill_group, spawn_child
-from node.stp.data.initial import prepare
+from node.play.attempts import TrainedAttempts
+from node.stp.data.initial import data_of, prepare
 from node.stp.data.lemmas import Library
 from node.stp.data.sources import Found
+from node.stp.network import network_of
 from node.stp.records import FILE, ConjecturerExample, Given, Proof, Seed, Statement
+from node.stp.settings import StpPlan, read_plan
 from node.stp.store import StpStore
+from node.stp.work import Proving, Work
 
 SCRIPT = "exact Nat.add_comm _ _"
 
@@ -80,14 +85,11 @@ def tiny_data(folder: Path, more: Sequence[Theorem] = ()) -> Path:
     """The folder of the data. `more`: statements whose proofs are given, too."""
     library = Library.of("pocket")
     lemma = library.lemma("Nat.add_comm")
-    found = Found(
-        "tiny",
-        statements=[*(Statement(each) for each in TRAIN), *(Statement(each, "test") for each in TEST)],
-        proofs=[Given(each, Proof(each.name, SCRIPT)) for each in (*GIVEN, *more)],
-        conjectures=[
-            ConjecturerExample(Seed(easy, SCRIPT, lemma), hard.signature, 1.0) for easy in GIVEN for hard in CONJECTURES
-        ],
-    )
+    statements = [*(Statement(each) for each in TRAIN), *(Statement(each, "test") for each in TEST)]
+    proofs = [Given(each, Proof(each.name, SCRIPT)) for each in (*GIVEN, *more)]
+    seeds = [Seed(easy, SCRIPT, lemma) for easy in GIVEN]
+    conjectures = [ConjecturerExample(seed, hard.signature, 1.0) for seed in seeds for hard in CONJECTURES]
+    found = Found("tiny", statements=statements, proofs=proofs, conjectures=conjectures)
     prepare([found], folder, library=library, pairs_each=0, empty=0.0)
     return folder
 
@@ -148,3 +150,34 @@ def counts_of(directory: Path) -> dict[str, Any]:
         return counts(store)
     finally:
         store.close()
+
+
+class Watching:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def part(self, name: str, total: int) -> None:
+        pass
+
+    def advance(self, done: int) -> None:
+        pass
+
+
+def tiny_plan(folder: Path, **stp: Any) -> StpPlan:
+    """Of the tiny run, with other settings in [stp]."""
+    file = folder / "tiny.toml"
+    return read_plan(file if file.exists() else tiny_recipe(folder), {"stp": stp})
+
+
+def work_of(plan: StpPlan) -> Work:
+    """The run, its first row begun."""
+    plan.directory.mkdir(parents=True, exist_ok=True)
+    store, data = StpStore(plan.directory / FILE), data_of(plan)
+    store.add_statements(data.statements)
+    proving = Proving(cast(TrainedAttempts, SimpleNamespace(asking=None)), weights=None)
+    return Work(plan, store, data, network_of(plan), proving, Watching())

@@ -54,14 +54,12 @@ def test_first_simulations_follow_the_prior_and_then_the_value() -> None:
     # b scores 0.99^3 = 0.9703 and more; a starts 4 steps below the root's -4.5: 0.99^7.5 = 0.93. So b again: C.
     assert expand(search, -1.5, {}) == "C"
     # No tactic is legal at C: -40, then -41 for the action c and B's mean (-3 - 41) / 2, and -42 for b: (-4 - 42) / 2.
-    assert search.tree.nodes[3].value == -40.0
-    assert search.tree.nodes[2].value == -22.0
+    assert search.tree.nodes[3].value == -40.0 and search.tree.nodes[2].value == -22.0
     assert action_b.value == -23.0
     # Q(b) = 0.99^22 = 0.8016; root V = (-5 - 4 - 42) / 3 = -17, so Q(a) = 0.99^20 = 0.8179: a.
     assert expand(search, -30.0, {"e": goals("E")}) == "A"
     # Q(a) = 0.99^30 = 0.7397, so b, and C once more.
-    assert expand(search, -1.5, {"d": PROVED}) == "C"
-    assert search.solved and search.select() is None
+    assert expand(search, -1.5, {"d": PROVED}) == "C" and search.solved and search.select() is None
     below = ProofTree("c", ((0,),), (ProofTree("d", state="C"),), "B")
     assert search.proof() == ProofTree("b", ((0,),), (below,), "root")
 
@@ -85,8 +83,7 @@ def test_a_dead_end_ranks_below_every_untried_sibling_and_is_dead_after_two_roun
     expand(search, -5.0, {"a": goals("A"), "b": goals("B"), "c": goals("C")}, [9.0, 2.0, 1.0])
     assert expand(search, -5.0, {"wrong": ERROR}) == "A"
     # By its value -41, a has Q = 0.99^40 = 0.67, and b starts at 0.99^(-1 + 23.5 + 32) = 0.58. But A is a dead end.
-    assert expand(search, -9.0, {"b1": ERROR}) == "B"
-    assert expand(search, -9.0, {"c1": goals("C1")}) == "C"
+    assert expand(search, -9.0, {"b1": ERROR}) == "B" and expand(search, -9.0, {"c1": goals("C1")}) == "C"
     assert expand(search, -9.0, {"wrong": ERROR}) == "C1"
     # C has an action still, so it comes before the dead ends A and B. After its second round C1 is dead.
     assert expand(search, -9.0, {"worse": ERROR}) == "C1"
@@ -95,8 +92,7 @@ def test_a_dead_end_ranks_below_every_untried_sibling_and_is_dead_after_two_roun
     root = search.tree.root
     assert [action.dead for action in root.actions] == [True, False, False]
     assert expand(search, -5.0, {"b2": goals("B2")}) == "B"  # B has an action now, and its value counts again
-    assert not root.actions[1].dead and expand(search, -5.0, {"b3": PROVED}) == "B2"
-    assert search.solved
+    assert not root.actions[1].dead and expand(search, -5.0, {"b3": PROVED}) == "B2" and search.solved
 
 
 def test_a_root_without_legal_tactic_is_sampled_as_long_as_the_budget_lasts_and_asks_only_for_new_tactics() -> None:
@@ -115,8 +111,7 @@ def test_depth_is_bounded_and_a_deep_proof_is_read_without_recursion() -> None:
     search = Search("0", SearchParameters(max_depth=3))
     for depth in range(4):
         assert expand(search, -5.0, {"step": goals(str(depth + 1))}) == str(depth)
-    assert len(search.tree.nodes) == 4
-    assert search.statistics.tactics_useless == 1
+    assert len(search.tree.nodes) == 4 and search.statistics.tactics_useless == 1
     depth = 5_000
     tree = Tree("0", max_depth=depth)
     for number in range(depth):
@@ -137,8 +132,7 @@ def test_without_values_open_states_are_worth_one_step_and_without_and_nodes_goa
     branches = (Branch("B", (1,)), Branch("A\n\nC", (0, 2)))
     expand(search, -1.0, {"cases": Outcome(OutcomeKind.GOALS, branches)})
     (action,) = search.tree.root.actions
-    assert [child.state for child in action.children] == ["A\n\nB\n\nC"]
-    assert action.layout == ((0, 1, 2),)
+    assert [child.state for child in action.children] == ["A\n\nB\n\nC"] and action.layout == ((0, 1, 2),)
 
 
 def test_the_shape_of_a_search_tells_dead_ends_choices_depth_values_and_tactics() -> None:
@@ -195,8 +189,7 @@ def test_the_likeliest_path_comes_first() -> None:
     # C: -1 - 1.5 = -2.5; A: -3; D: -5.
     assert grow(search, ("e", -0.4, "E")) == "C"
     # E: -2.9; A: -3.
-    assert grow(search, ("f", -9.0, "F")) == "E"
-    assert grow(search, ("g", -9.0, "G")) == "A"
+    assert grow(search, ("f", -9.0, "F")) == "E" and grow(search, ("g", -9.0, "G")) == "A"
     assert grow(search) == "D"
 
 
@@ -206,8 +199,7 @@ def test_length_normalisation_lets_deep_paths_come_forward(alpha: float, state: 
     grow(search, ("a", -2.0, "A"), ("b", -1.5, "B"))
     assert grow(search, ("c", -1.5, "C")) == "B"
     # A: -2. C: -3 / 2^α, which is -3, -2.12 and -1.5.
-    assert search.score(search.tree.nodes[3]) == pytest.approx(-3.0 / 2**alpha)
-    assert grow(search) == state
+    assert search.score(search.tree.nodes[3]) == pytest.approx(-3.0 / 2**alpha) and grow(search) == state
 
 
 def test_a_merged_state_takes_the_better_score_and_is_wanted_again() -> None:
@@ -218,8 +210,7 @@ def test_a_merged_state_takes_the_better_score_and_is_wanted_again() -> None:
     # The way to D over A is dead now, for B is; C leads to D as well.
     assert grow(search, ("c", -0.5, "D")) == "C"
     assert search.score(search.tree.nodes[4]) == -4.0, "the better path counts, dead or not"
-    assert grow(search, ("d", -1.0, "")) == "D"
-    assert search.solved and search.proof().tactic == "late"
+    assert grow(search, ("d", -1.0, "")) == "D" and search.solved and search.proof().tactic == "late"
 
 
 def test_expanded_states_are_sampled_again_in_the_same_order_until_they_are_dead() -> None:
@@ -235,8 +226,7 @@ def test_random_search_follows_its_seed_and_picks_old_and_new_states_alike_whate
         grow(search, *((name, -1.0, name.upper()) for name in "abcdefgh"))
         return [grow(search) for _ in range(8)]
 
-    assert order(1) == order(1) != order(2)
-    assert sorted(order(1)) == list("ABCDEFGH")
+    assert order(1) == order(1) != order(2) and sorted(order(1)) == list("ABCDEFGH")
     picked: collections.Counter[str] = collections.Counter()
     for seed in range(400):
         search = RandomSearch("root", seed=seed)
@@ -265,8 +255,7 @@ def test_next_is_the_search_that_has_sent_the_fewest_tactics_to_lean() -> None:
     assert take_turn(search, {"a": goals("s1")}) == 0
     assert take_turn(search, dict.fromkeys("bcde", ERROR) | {"f": goals("s2")}) == 1
     assert [take_turn(search, {f"{number}": goals(f"n{number}")}) for number in range(5)] == [0, 0, 0, 0, 0]
-    assert take_turn(search, {"g": ERROR}) == 1
-    assert search.statistics.tactics_tried == 12
+    assert take_turn(search, {"g": ERROR}) == 1 and search.statistics.tactics_tried == 12
     assert search.statistics.simulations == 8
 
 
@@ -274,8 +263,7 @@ def test_an_outcome_that_one_search_knows_is_not_asked_for_again() -> None:
     search = turns()
     take_turn(search, {"a": goals("s1"), "bad": ERROR, "back": goals("s0")})
     second = search.select()
-    assert second is not None and second.turn == 1
-    assert second.tried == {"a", "bad", "back"}
+    assert second is not None and second.turn == 1 and second.tried == {"a", "bad", "back"}
     proposals = [Proposal(tactic, 1.0) for tactic in ("back", "bad", "a", "new")]
     assert search.feed(second, proposals, -2.0, {"new": ERROR})
     assert [action.tactic for action in search.searches[1].tree.root.actions] == ["a"]
@@ -307,11 +295,9 @@ def test_a_proof_says_after_how_many_tactics_of_all_it_was_known_and_may_be_refu
     proof = search.proof()
     assert proof.tactic == "close"
     search.reject(proof)
-    assert search.statistics.proofs_rejected == 1
-    assert search.proof().tactic == "late"
+    assert search.statistics.proofs_rejected == 1 and search.proof().tactic == "late"
     search.reject(search.proof())
-    assert not search.solved and search.statistics.solved_at_tactics == 0
-    assert search.select() is not None
+    assert not search.solved and search.statistics.solved_at_tactics == 0 and search.select() is not None
 
 
 class Chain:
