@@ -69,6 +69,7 @@ def check(summary: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 async def test_a_demo_that_was_interrupted_goes_on_where_it_was_and_has_a_control(tmp_path: Path) -> None:
     flags = ["--recipe", str(recipe(tmp_path)), "--repeat"]
     database = tmp_path / "runs" / "demo" / "proofs.sqlite"
@@ -89,7 +90,7 @@ async def test_a_demo_that_was_interrupted_goes_on_where_it_was_and_has_a_contro
     assert "unfinished run" in err
     summary = json.loads((tmp_path / "runs" / "demo" / "summary.json").read_text())
     check(summary)
-    assert before <= _ids(database) and summary["before_again"]["solved"] <= 6
+    assert before and before <= _ids(database) and summary["before_again"]["solved"] <= 6
     assert summary["train_steps"] > 0 and 25 < summary["learning_s"] < 60
 
     process = await start(tmp_path, *flags[:2], "--control")

@@ -139,15 +139,17 @@ def test_a_report_is_one_page_about_the_last_minutes_and_the_whole_run(store: St
         assert shown in page
     assert not any(loaded in page for loaded in ("<script", "src=", "@import", "geheim"))
     assert "is not a run directory" in called(report.main, folder / "none").err
+    (folder / "mesh.toml").unlink()  # a page without a configuration
     plans = [planned(number, "new") for number in (11, 12, 13)]
     store.dispatch(plans, 999.0)
     for plan, now in zip(plans, (1000.0, 1000.5, 1060.4), strict=True):
         told = AttemptStatistics(parts=PlayParts(asked=999.0, search=0.5))
         played = msgspec.structs.replace(result(plan.attempt), statistics=told)
         store.record(played, FAILED, now, Arrival(stored=now, received=now, ahead=0.0, spent={}))
-    assert called(report.main, store.path.parent, "--minutes", "1").code == Exit.DONE
-    page = (store.path.parent / "report.html").read_text(encoding="utf-8")
+    assert called(report.main, folder, "--minutes", "1").code == Exit.DONE
+    page = (folder / "report.html").read_text(encoding="utf-8")
     assert "the last 1 minutes: 2 latest attempts" in page and "the whole run: 3 latest attempts" in page
+    assert "&lt;script&gt;" not in page
 
 
 # --- recheck: every recorded proof is verified anew, and what the records only claim is found -------------------------

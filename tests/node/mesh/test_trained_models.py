@@ -27,7 +27,7 @@ from tests.node.play.opened import open_policy
 from tests.node.prover.nodes import inference_node, played
 from tests.node.training.writer import SWAP, TWICE, trained_writer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")
