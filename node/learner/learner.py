@@ -35,9 +35,6 @@ KEEP_EVERY = 5.0
 CONTROL_TURN = 25
 """Steps of the control between two points of its curves."""
 
-SETTLE = 1.5
-"""Seconds to wait at the end for the last heartbeats of other nodes, which come every second."""
-
 
 class Learner:
     """One learner: runs the phases, and the tasks beside them."""
@@ -48,7 +45,7 @@ class Learner:
         self._plan = run.settings.plan
         self._progress = Progress()
         self._clock = time.monotonic()
-        self._heard: summary.Totals = {}
+        self._heard = summary.Heard()
         self._warm: WarmStart | None = None
         self._holder = ComputeHolder(run)
         self._publisher = Publisher(run, trainer)
@@ -62,7 +59,7 @@ class Learner:
         """Run all remaining phases, until the run ends or the node stops. Raises LearnerError."""
         store = self._run.store
         self._progress = msgspec.convert(await store.call(Store.noted, "progress", {}), Progress)
-        self._heard = await store.call(Store.noted, "heard", {})
+        self._heard = summary.Heard(await store.call(Store.noted, "heard", {}))
         self._expansions = await store.call(Store.learning_expansions)
         self._dispatcher = await Dispatcher.create(self._run)
         self._history = EvaluationHistory(self._run, self._worked)
@@ -89,8 +86,7 @@ class Learner:
                 await self._trainer.save()
         if self._run.stopping:
             await asyncio.wait({collecting})
-            # The next heartbeats of the lean-proxies count the last verifications.
-            await asyncio.sleep(SETTLE)
+            await self._heard.settled()  # the lean-proxies count the last verifications
             await self._keep()
 
     def _expanded(self, event: Recorded) -> None:
@@ -98,7 +94,7 @@ class Learner:
             self._expansions += event.expansions
 
     def _hear(self, _: str, heartbeat: Heartbeat) -> None:
-        summary.hear(self._heard, heartbeat)
+        self._heard.hear(heartbeat)
 
     # --- phases -----------------------------------------------------------------------------------------------------
 
@@ -204,7 +200,7 @@ class Learner:
     async def _keep(self) -> None:
         """Save the progress, so that a killed run continues from here."""
         await self._run.store.call(Store.note, "progress", dataclasses.asdict(self._progress))
-        await self._run.store.call(Store.note, "heard", self._heard)
+        await self._run.store.call(Store.note, "heard", self._heard.totals)
 
     def _show(self, phase: str) -> None:
         self._run.ctx.state = phase
@@ -243,7 +239,7 @@ class Learner:
         """Write the summary."""
         if not self._plan.evaluate:
             return
-        await asyncio.sleep(SETTLE)
+        await self._heard.settled()
         content = await self._summary()
         path = self._run.directory.summary
         with explained(path):
@@ -264,7 +260,7 @@ class Learner:
         # 2. What was recorded, and what the nodes counted.
         counts = await store.call(Store.counts)
         audit = await store.call(Store.audit)
-        mesh = summary.mesh_totals(self._heard)
+        mesh = self._heard.sums()
         learned = self._progress.learned
         rl_expansions = counts["expansions"] - await store.call(Store.evaluation_expansions)
         # 3. All of it, in the order in which people read it.

@@ -5,8 +5,11 @@ The counters of provers and lean-proxies come from their heartbeats.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
+import asyncio
+import contextlib
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,25 +31,55 @@ Solved = Mapping[str, bool | None]
 """Whether each statement of an evaluation was solved; None: undecided (`node.learner.attempts.evaluation.solved`)."""
 
 
-def hear(totals: Totals, heartbeat: Heartbeat) -> None:
-    """Add a heartbeat's counters. The last counts of a process stay when it has gone, so the sums never fall."""
-    names = COUNTED_BY_OTHERS.get(heartbeat.role)
-    if names is None:
-        return
-    counters = totals.setdefault(heartbeat.node_id, {})
-    for name in names:
-        if name in heartbeat.values:
-            key = f"{heartbeat.role}.{name}"
-            counters[key] = max(counters.get(key, 0.0), heartbeat.values[name])
+GONE_SECONDS = 5.0
+"""A node that was not heard for so long has gone."""
+
+SETTLING_SECONDS = 15.0
+"""Longest wait for the last counters of other nodes."""
 
 
-def mesh_totals(totals: Totals) -> dict[str, int]:
-    """Sums over all processes that ever sent a heartbeat."""
-    added: dict[str, float] = defaultdict(float)
-    for counters in totals.values():
-        for key, value in counters.items():
-            added[key] += value
-    return {key: int(value) for key, value in added.items()}
+class Heard:
+    """The counters of other nodes, from all heartbeats so far."""
+
+    def __init__(self, totals: Totals | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.totals: Totals = totals if totals is not None else {}
+        self._clock = clock
+        self._beats = Counter[str]()
+        self._last: dict[str, float] = {}
+        self._beat = asyncio.Event()
+
+    def hear(self, heartbeat: Heartbeat) -> None:
+        """Add a heartbeat's counters. The last counts of a process stay when it has gone, so the sums never fall."""
+        names = COUNTED_BY_OTHERS.get(heartbeat.role)
+        if names is None:
+            return
+        counters = self.totals.setdefault(heartbeat.node_id, {})
+        for name in names:
+            if name in heartbeat.values:
+                key = f"{heartbeat.role}.{name}"
+                counters[key] = max(counters.get(key, 0.0), heartbeat.values[name])
+        self._beats[heartbeat.node_id] += 1
+        self._last[heartbeat.node_id] = self._clock()
+        self._beat.set()
+
+    async def settled(self) -> None:
+        """Wait until every node that is there has sent two more heartbeats, but at most `SETTLING_SECONDS`. What a node
+        has counted by now is in the second, because nodes update their values between heartbeats."""
+        now = self._clock()
+        wanted = {node: self._beats[node] + 2 for node, at in self._last.items() if now - at < GONE_SECONDS}
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SETTLING_SECONDS):
+                while any(self._beats[node] < beats for node, beats in wanted.items()):
+                    self._beat.clear()
+                    await self._beat.wait()
+
+    def sums(self) -> dict[str, int]:
+        """Sums over all processes that ever sent a heartbeat."""
+        added: dict[str, float] = defaultdict(float)
+        for counters in self.totals.values():
+            for key, value in counters.items():
+                added[key] += value
+        return {key: int(value) for key, value in added.items()}
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """When training is due, when phases end, when weights may be published, and the end of a run in numbers."""
 
+import asyncio
 import math
 import random
 from dataclasses import replace
@@ -215,10 +216,10 @@ def test_evaluations_with_nothing_decided_twice_or_of_different_theorems_say_not
 
 
 def test_counts_of_other_processes_are_kept_when_they_have_gone() -> None:
-    totals: summary.Totals = {}
+    heard = summary.Heard()
 
     def beat(node: str, role: str, **values: float) -> None:
-        summary.hear(totals, Heartbeat(node_id=node, role=role, time=0.0, state="running", values=values))
+        heard.hear(Heartbeat(node_id=node, role=role, time=0.0, state="running", values=values))
 
     beat("p1", "prover", roots_solved=3, searches=8)
     beat("p1", "prover", roots_solved=5)
@@ -227,4 +228,29 @@ def test_counts_of_other_processes_are_kept_when_they_have_gone() -> None:
     beat("l1", "lean-proxy", proofs_accepted=7, proofs_rejected=1)
     beat("u1", "ui", roots_solved=100)
     verdicts = {"lean-proxy.proofs_accepted": 7, "lean-proxy.proofs_rejected": 1}
-    assert summary.mesh_totals(totals) == {"prover.roots_solved": 7, **verdicts}
+    assert heard.sums() == {"prover.roots_solved": 7, **verdicts}
+
+
+async def test_the_last_counts_are_awaited_from_all_nodes_that_are_there() -> None:
+    now = [0.0]
+    heard = summary.Heard(clock=lambda: now[0])
+
+    def beat(node: str, accepted: int) -> None:
+        values = {"proofs_accepted": float(accepted)}
+        heard.hear(Heartbeat(node_id=node, role="lean-proxy", time=0.0, state="running", values=values))
+
+    await asyncio.wait_for(heard.settled(), 5)  # nobody is there
+    beat("gone", 1)
+    now[0] += summary.GONE_SECONDS
+    beat("l1", 1)
+    beat("l2", 1)
+    settled = asyncio.create_task(heard.settled())
+    await asyncio.sleep(0)
+    for node, accepted in (("l1", 1), ("l1", 2), ("l2", 1)):
+        beat(node, accepted)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not settled.done()
+    beat("l2", 3)
+    await asyncio.wait_for(settled, 5)
+    assert heard.sums() == {"lean-proxy.proofs_accepted": 6}
