@@ -34,7 +34,7 @@ Solved = Mapping[str, bool | None]
 GONE_SECONDS = 5.0
 """A node that was not heard for so long has gone."""
 
-SETTLING_SECONDS = 15.0
+SETTLING_SECONDS = 5.0
 """Longest wait for the last counters of other nodes."""
 
 
