@@ -27,10 +27,6 @@ def proof(name, text, **more):
     return parse_proof(load(name), Sample(text, **more), THEOREM)
 
 
-def dropped(problem):
-    return Parsed(problem=problem)
-
-
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
@@ -93,12 +89,12 @@ def test_a_tactic_is_taken_out(name, text, expected):
     ],
 )
 def test_a_tactic_is_dropped(text, problem):
-    assert tactic("bfs-prover-v2", text) == dropped(problem)
+    assert tactic("bfs-prover-v2", text) == Parsed(problem=problem)
 
 
 def test_a_cut_tactic_is_none_unless_it_ended_before_the_cut():
     for text in ("simp [Nat.add", "", "```lean4\nsimp [Nat.add"):
-        assert tactic("bfs-prover-v2", text, cut=True) == dropped(Problem.CUT)
+        assert tactic("bfs-prover-v2", text, cut=True) == Parsed(problem=Problem.CUT)
     assert tactic("internlm2-step-prover", "PROOFSTEP simp<|im_end|>\nand on and", cut=True).text == "simp"
     assert tactic("bfs-prover-v2", "```lean\nsimp\n```\nThis is becau", cut=True).text == "simp"
     assert tactic("bfs-prover-v2", "intro x\nexact fo", cut=True).text == "intro x"
@@ -110,9 +106,9 @@ def test_the_first_of_several_tactics_is_kept(text):
     assert (parsed.text, parsed.problem) == ("intro x", Problem.SEVERAL_TACTICS)
 
 
-def sampled(*tokens, **more):
-    pairs = [Token(text, logprob) for text, logprob in tokens]
-    return Sample("".join(token.text for token in pairs), tokens=tuple(pairs), **more)
+def sampled(*pairs):
+    tokens = tuple(Token(text, logprob) for text, logprob in pairs)
+    return Sample("".join(token.text for token in tokens), tokens=tokens)
 
 
 def test_a_score_is_of_the_tokens_that_are_kept():
@@ -155,8 +151,7 @@ def test_without_log_probabilities_there_is_no_score():
 )
 def test_a_proof_goes_on_with_the_open_block(text):
     for name in ("stp", "deepseek-prover-v1.5", "goedel-prover-sft"):
-        parsed = proof(name, text)
-        assert (parsed.text, parsed.problem) == (PROOF, None)
+        assert proof(name, text) == Parsed(PROOF, None)
 
 
 @pytest.mark.parametrize(
@@ -186,8 +181,7 @@ def test_a_proof_goes_on_with_the_open_block(text):
 )
 def test_a_proof_is_the_last_complete_block_with_the_theorem(text):
     for name in ("deepseek-prover-v2", "goedel-prover-v2", "kimina-prover", "kimina-prover-preview"):
-        parsed = proof(name, text)
-        assert (parsed.text, parsed.problem) == (PROOF, None)
+        assert proof(name, text) == Parsed(PROOF, None)
 
 
 @pytest.mark.parametrize(
@@ -211,28 +205,23 @@ def test_the_shape_of_a_proof_is_kept(behind, expected):
     assert proof("goedel-prover-v2", text) == Parsed(expected)
 
 
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("theorem swap (p q : Prop) (h : p ∧ q) : q ∨ p := by", Problem.STATEMENT_CHANGED),
+        ("theorem swapped (p q : Prop) (h : q) : q ∧ p := by", Problem.STATEMENT_CHANGED),
+        ("lemma swap (h : p ∧ q) : q ∧ p := by", Problem.STATEMENT_CHANGED),
+        ("theorem  Foo.swap (p q: Prop)\n  (h : p ∧ q) -- both\n  : q ∧ p := by", None),
+    ],
+)
+def test_a_changed_statement_is_noted_but_white_space_comments_and_names_change_none(statement, problem):
+    assert proof("goedel-prover-v2", f"```lean4\n{statement}\n  simp_all\n```") == Parsed("simp_all", problem)
+
+
 def test_a_let_in_the_statement_does_not_begin_the_proof():
     theorem = parse_statement("theorem t : let x := 3; x = 3 := by sorry")
     text = "```lean4\ntheorem t : let x := 3; x = 3 := by\n  rfl\n```"
     assert parse_proof(load("goedel-prover-v2"), Sample(text), theorem) == Parsed("rfl")
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "theorem swap (p q : Prop) (h : p ∧ q) : q ∨ p := by",
-        "theorem swapped (p q : Prop) (h : q) : q ∧ p := by",
-        "lemma swap (h : p ∧ q) : q ∧ p := by",
-    ],
-)
-def test_a_changed_statement_is_noted_and_the_proof_kept(statement):
-    parsed = proof("goedel-prover-v2", f"```lean4\n{statement}\n  simp_all\n```")
-    assert parsed == Parsed("simp_all", Problem.STATEMENT_CHANGED)
-
-
-def test_white_space_comments_and_names_do_not_change_a_statement():
-    text = "```lean4\ntheorem  Foo.swap (p q: Prop)\n  (h : p ∧ q) -- both\n  : q ∧ p := by\n  simp_all\n```"
-    assert proof("goedel-prover-v2", text) == Parsed("simp_all")
 
 
 @pytest.mark.parametrize(
@@ -260,12 +249,12 @@ def test_white_space_comments_and_names_do_not_change_a_statement():
     ],
 )
 def test_a_proof_is_dropped(text, problem):
-    assert proof("goedel-prover-v2", text) == dropped(problem)
+    assert proof("goedel-prover-v2", text) == Parsed(problem=problem)
 
 
 def test_a_cut_proof_is_none_unless_its_block_ended_before_the_cut():
     for text in ("  obtain ⟨a, b", "", BLOCK, f"```lean4\n{BLOCK}"):
-        assert proof("stp", text, cut=True) == dropped(Problem.CUT)
+        assert proof("stp", text, cut=True) == Parsed(problem=Problem.CUT)
     for name in ("stp", "goedel-prover-v2"):
         assert proof(name, f"```lean4\n{BLOCK}\n```\nThis shows th", cut=True) == Parsed(PROOF)
     for text in ("```\n", "  sorry\n```", "  -- hm\n```"):
@@ -274,8 +263,8 @@ def test_a_cut_proof_is_none_unless_its_block_ended_before_the_cut():
 
 def test_an_answer_that_opens_thousands_of_comments_is_given_up():
     text = f"```lean4\n{STATED}\n{'/- ' * 30_000}\n```"
-    assert proof("goedel-prover-v2", text) == dropped(Problem.UNFINISHED)
-    assert tactic("bfs-prover-v2", "/- " * 30_000) == dropped(Problem.UNFINISHED)
+    assert proof("goedel-prover-v2", text) == Parsed(problem=Problem.UNFINISHED)
+    assert tactic("bfs-prover-v2", "/- " * 30_000) == Parsed(problem=Problem.UNFINISHED)
 
 
 FRAGMENTS = [
@@ -331,57 +320,44 @@ PROOFS = [
 
 @pytest.mark.lean
 async def test_lean_accepts_what_is_taken_out(opened_lean: OpenedLean):
-    statement, taken = THEOREM.signature, []
-    for proof in PROOFS:
-        for name, text in (
-            ("goedel-prover-v2", f"Plan\n```lean4\nimport Mathlib\n\n{statement}{proof}\n```"),
-            ("stp", f"{statement}{proof}\n```"),
-        ):
-            parsed = parse_proof(load(name), Sample(text), THEOREM)
+    taken = []
+    for behind in PROOFS:
+        stated = f"{THEOREM.signature}{behind}\n```"
+        for name, text in (("goedel-prover-v2", f"Plan\n```lean4\nimport Mathlib\n\n{stated}"), ("stp", stated)):
+            parsed = proof(name, text)
             assert parsed.problem is None and proof_problem(parsed.text) == ""
             taken.append(parsed.text)
     outcomes = await environment_of(opened_lean, THEOREM).run((), taken)
-    assert {script for script, outcome in outcomes.items() if outcome.kind is not OutcomeKind.PROVED} == set()
-    assert set(outcomes) == set(taken)
+    assert {script: outcome.kind for script, outcome in outcomes.items()} == dict.fromkeys(taken, OutcomeKind.PROVED)
 
 
 # --- the compiler's errors as Goedel-Prover-V2 reads them: what `get_error_str` of its src/utils.py writes ------------
 CODE = "theorem t : p := by\n  intro x\n  have h : q := by\n    simp\n    ring\n  exact h\n  done"
-
-
 LONG = "\n".join(["by", *[f"  line{number}" for number in range(1, 12)]])
 
+MARKED = {
+    "in one line": (
+        (CODE, CodeError(6, 2, "type mismatch", 6, 9)),
+        "  intro x\n  have h : q := by\n    simp\n    ring\n  <error>exact h</error>\n  done\n",
+    ),
+    "over several lines": (
+        (CODE, CodeError(3, 16, "unsolved goals", 5, 8)),
+        "theorem t : p := by\n  intro x\n  have h : q := <error>by\n    simp\n    ring</error>\n  exact h\n",
+    ),
+    "without an end": (
+        (CODE, CodeError(2, 2, "no")),
+        "theorem t : p := by\n  <error>intro x</error>\n  have h : q := by\n",
+    ),
+    "long, shortened": (
+        (LONG, CodeError(1, 0, "no", 12, 8)),
+        "<error>by\n  line1\n  line2\n  line3\n  line4\n  line5\n\n  ... --[Truncated]-- ...\n  line11</error>\n",
+    ),
+}
 
-@pytest.mark.parametrize(
-    ("code", "error", "marked"),
-    [
-        pytest.param(
-            CODE,
-            CodeError(6, 2, "type mismatch", 6, 9),
-            "  intro x\n  have h : q := by\n    simp\n    ring\n  <error>exact h</error>\n  done\n",
-            id="in one line",
-        ),
-        pytest.param(
-            CODE,
-            CodeError(3, 16, "unsolved goals", 5, 8),
-            "theorem t : p := by\n  intro x\n  have h : q := <error>by\n    simp\n    ring</error>\n  exact h\n",
-            id="over several lines",
-        ),
-        pytest.param(
-            CODE,
-            CodeError(2, 2, "no"),
-            "theorem t : p := by\n  <error>intro x</error>\n  have h : q := by\n",
-            id="without an end",
-        ),
-        pytest.param(
-            LONG,
-            CodeError(1, 0, "no", 12, 8),
-            "<error>by\n  line1\n  line2\n  line3\n  line4\n  line5\n\n  ... --[Truncated]-- ...\n  line11</error>\n",
-            id="long, shortened",
-        ),
-    ],
-)
-def test_an_error_is_marked_at_its_place(code: str, error: CodeError, marked: str):
+
+@pytest.mark.parametrize(("told", "marked"), MARKED.values(), ids=MARKED)
+def test_an_error_is_marked_at_its_place(told: tuple[str, CodeError], marked: str):
+    code, error = told
     assert marked_errors(code, [error]) == (
         f"\nError 1:\n\nCorresponding Code:\n```lean4\n{marked}\n```\n\nError Message: {error.message}\n"
     )

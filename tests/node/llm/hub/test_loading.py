@@ -7,20 +7,29 @@ from pathlib import Path
 
 import pytest
 import torch
-import transformers
 from safetensors.torch import load_file, save_file
+from tokenizers import processors
+from transformers import BertConfig, BertForMaskedLM
 
 from node.llm.address import BadModel, HubAddress
+from node.llm.hub import folders
+from node.llm.hub.folders import digest_of, weights_of
 from node.llm.hub.loading import load
+from node.llm.hub.reading import Reader
 from node.llm.models import parse_model, template_of
+from node.llm.sampling import Prompt
 from node.llm.settings import HubSettings
-from node.llm.templates import TemplateError
+from node.llm.templates import Template, TemplateError
+from node.play.policies import identity
+from node.prover.policies.names import PolicyName
+from tests.files import truncate
 from tests.node.llm.hub.tiny import llama, saved, tiny_tokenizer
 
 pytestmark = pytest.mark.compute  # imports transformers
 
 CPU = HubSettings(device="cpu")
 WEIGHTS = "model.safetensors"
+SMALL_BERT = BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2)
 
 
 @pytest.fixture
@@ -29,9 +38,8 @@ def folder(llama_folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(llama_folder, tmp_path / "tiny-llama"))
 
 
-def edit(file: Path, **changes: object) -> None:
-    content = json.loads(file.read_text()) | changes
-    file.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
+def edit(folder: Path, file: str = "config.json", **changes: object) -> None:
+    (folder / file).write_text(json.dumps(json.loads((folder / file).read_text()) | changes))
 
 
 def adapter(base: str, where: Path, **changes: int) -> Path:
@@ -42,12 +50,8 @@ def adapter(base: str, where: Path, **changes: int) -> Path:
     config = LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
     model = get_peft_model(llama(**changes), config)
     model.save_pretrained(where)
-    edit(where / "adapter_config.json", base_model_name_or_path=base)
+    edit(where, "adapter_config.json", base_model_name_or_path=base)
     return where
-
-
-def broken(file: Path) -> None:
-    file.write_bytes(file.read_bytes()[:2000])
 
 
 def without_two_tensors(file: Path) -> None:
@@ -66,34 +70,23 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "no JSON": (lambda at: (at / "config.json").write_text("{"), "config.json is not JSON"),
     "no object": (lambda at: (at / "config.json").write_text("[]"), "config.json is not a JSON object"),
     "no weights": (lambda at: (at / WEIGHTS).unlink(), "the folder has no weights"),
-    "cut weights": (lambda at: broken(at / WEIGHTS), "the weights cannot be read: "),
+    "cut weights": (lambda at: truncate(at / WEIGHTS), "the weights cannot be read: "),
     "other weights": (lambda at: (at / WEIGHTS).write_bytes(b"hello" * 99), "the weights cannot be read: "),
     "tensors less": (
         lambda at: without_two_tensors(at / WEIGHTS),
         r"2 tensors are missing .* such as model\.layers\.0\.",
     ),
-    "other shapes": (lambda at: edit(at / "config.json", intermediate_size=48), "weights|size mismatch"),
+    "other shapes": (lambda at: edit(at, intermediate_size=48), "weights|size mismatch"),
     "no tokenizer": (without_tokenizer, "no tokenizer: the folder has no tokenizer.json and no tokenizer_config.json"),
     "broken tokenizer": (lambda at: (at / "tokenizer.json").write_text("{}"), "no tokenizer: "),
-    "unknown type": (lambda at: edit(at / "config.json", model_type="lama"), "does not know: `lama`"),
-    "a type that is no text": (
-        lambda at: edit(at / "config.json", model_type=["llama"]),
-        "model_type .* must be text",
-    ),
-    "classes that are no list": (
-        lambda at: edit(at / "config.json", architectures=5),
-        "architectures .* must be a list",
-    ),
+    "unknown type": (lambda at: edit(at, model_type="lama"), "does not know: `lama`"),
+    "a type that is no text": (lambda at: edit(at, model_type=["llama"]), "model_type .* must be text"),
+    "classes that are no list": (lambda at: edit(at, architectures=5), "architectures .* must be a list"),
     "own code": (
-        lambda at: edit(at / "config.json", model_type="lama", auto_map={"AutoModelForCausalLM": "code.Lama"}),
+        lambda at: edit(at, model_type="lama", auto_map={"AutoModelForCausalLM": "code.Lama"}),
         "needs its own Python code.*--models.hf.trust-remote-code",
     ),
-    "masked": (
-        lambda at: transformers.BertForMaskedLM(
-            transformers.BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2)
-        ).save_pretrained(at),
-        "BertForMaskedLM does not generate text",
-    ),
+    "masked": (lambda at: BertForMaskedLM(SMALL_BERT).save_pretrained(at), "BertForMaskedLM does not generate text"),
 }
 
 
@@ -149,7 +142,6 @@ def test_an_adapter_changes_what_the_model_says(llama_folder: Path, tmp_path: Pa
     ids = torch.tensor([[1, 7, 8]])
     plain = load(HubAddress(str(llama_folder)), CPU).model(ids).logits
     adapted = load(HubAddress(str(llama_folder), str(lora)), CPU).model(ids).logits
-    torch.manual_seed(3)
     assert not torch.allclose(plain, adapted, atol=1e-2)
 
 
@@ -199,31 +191,29 @@ def test_a_folder_whose_name_reads_as_something_else_is_told(
 
 
 def test_the_template_is_the_one_named_or_the_folders_or_that_of_a_name(folder: Path) -> None:
-    assert template_of(HubAddress("ByteDance-Seed/BFS-Prover-V2-7B")).name == "bfs-prover-v2"
-    assert template_of(HubAddress(str(folder), template="stp")).name == "stp"
+    def found(where: object, **named: str) -> Template:
+        return template_of(HubAddress(str(where), **named))
+
+    assert found("ByteDance-Seed/BFS-Prover-V2-7B").name == "bfs-prover-v2"
+    assert found(folder, template="stp").name == "stp"
     with pytest.raises(TemplateError, match="no template is known for the model"):
-        template_of(HubAddress(str(folder)))
-    edit(folder / "config.json", _name_or_path="internlm/internlm2_5-step-prover")
-    assert template_of(HubAddress(str(folder))).name == "internlm2.5-step-prover"
+        found(folder)
+    edit(folder, _name_or_path="internlm/internlm2_5-step-prover")
+    assert found(folder).name == "internlm2.5-step-prover"
     named = folder.rename(folder.with_name("BFS-Prover-V1-7B"))
-    assert template_of(HubAddress(str(named))).name == "bfs-prover-v1"
-    edit(named / "config.json", proofmesh_template="reprover-causal")
-    assert template_of(HubAddress(str(named))).name == "reprover-causal"
+    assert found(named).name == "bfs-prover-v1"
+    edit(named, proofmesh_template="reprover-causal")
+    assert found(named).name == "reprover-causal"
     own = Path("node/llm/families/bfs-prover-v1.toml").read_text()
     (named / "mine.toml").write_text(own.replace("{state}:::", "{state}###"))
-    edit(named / "config.json", proofmesh_template="mine.toml")
-    assert template_of(HubAddress(str(named))).template == "{state}###"
-    edit(named / "config.json", proofmesh_template="nope")
+    edit(named, proofmesh_template="mine.toml")
+    assert found(named).template == "{state}###"
+    edit(named, proofmesh_template="nope")
     with pytest.raises(TemplateError, match="no template `nope`"):
-        template_of(HubAddress(str(named)))
+        found(named)
 
 
 def test_a_tokenizer_that_ends_every_text_does_not_end_a_prompt(tmp_path: Path) -> None:
-    from tokenizers import processors
-
-    from node.llm.hub.reading import Reader
-    from node.llm.sampling import Prompt
-
     tokenizer = tiny_tokenizer()
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", pair="<s> $A $B", special_tokens=[("<s>", 1), ("</s>", 2)]
@@ -232,3 +222,45 @@ def test_a_tokenizer_that_ends_every_text_does_not_end_a_prompt(tmp_path: Path) 
     reader = Reader("hf:x", load(HubAddress(str(tmp_path)), CPU), None)
     ids = reader.ids(Prompt("intro h"))
     assert ids[0] == 1 and 2 not in ids and ids == reader.ids(Prompt("<s>intro h"))
+
+
+# --- what results call a model: it changes with the weights, and with nothing else ------------------------------------
+@pytest.mark.parametrize("whole", [2**26, 1000])
+def test_a_digest_changes_with_the_weights(folder: Path, whole: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "WHOLE", whole)
+    monkeypatch.setattr(folders, "BLOCK", 100)
+    before = digest_of(folder)
+    (folder / "README.md").write_text("words")
+    assert digest_of(folder) == before
+    tensors = load_file(folder / "model.safetensors")
+    save_file({name: tensor + 1e-3 for name, tensor in tensors.items()}, folder / "model.safetensors")
+    changed = digest_of(folder)
+    (folder / "config.json").write_text((folder / "config.json").read_text() + " ")
+    assert len({before, changed, digest_of(folder)}) == 3
+
+
+def test_results_name_the_weights_of_the_model_and_of_its_adapter(folder: Path, tmp_path: Path) -> None:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA"}))
+    save_file({"a": torch.zeros(3)}, adapter / "adapter_model.safetensors")
+    folder = folder.rename(folder.with_name("BFS-Prover-V1-tiny"))
+    name, plain = identity(PolicyName("hf", str(folder)))
+    assert name == f"hf:{folder}" and plain.startswith("bfs-prover-v1 ") and plain.endswith(digest_of(folder))
+    both = identity(PolicyName("hf", f"{folder}+{adapter}"))[1]
+    save_file({"a": torch.ones(3)}, adapter / "adapter_model.safetensors")
+    assert len({plain, both, identity(PolicyName("hf", f"{folder}+{adapter}"))[1]}) == 3
+
+
+def test_a_snapshot_of_the_hub_is_named_by_its_commit(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    cache = tmp_path / "cache"
+    repository = cache / "models--somebody--prover"
+    shutil.copytree(folder, repository / "snapshots" / commit)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert weights_of(HubAddress("somebody/prover")) == commit[:12]

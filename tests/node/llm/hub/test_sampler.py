@@ -1,4 +1,5 @@
-"""Models in this process: samples that depend on their seeds alone, whatever is drawn beside them."""
+"""Models in this process: samples that depend on their seeds alone, whatever is drawn beside them; and beam search, for
+families that are published with it."""
 
 from __future__ import annotations
 
@@ -9,15 +10,16 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
-from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
 
-from node.llm.address import HubAddress
+from node.llm.address import HubAddress, ServerAddress
 from node.llm.hub import sampler as engine
 from node.llm.hub.group import Group
 from node.llm.hub.sampler import HubSampler, open_hub
+from node.llm.models import as_run
 from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Outcome, Prompt, Sample, SamplerError
 from node.llm.settings import HubSettings, ModelSettings
-from node.llm.templates import for_model
+from node.llm.templates import for_model, load
 from tests.node.llm.hub.tiny import llama, saved, tiny_tokenizer
 
 pytestmark = pytest.mark.compute  # imports transformers
@@ -27,8 +29,9 @@ SHORT = Decoding(max_tokens=12)
 MODELS = pytest.mark.parametrize("folder", ["llama_folder", "t5_folder"])
 
 
-def opened(folder: Path, **settings: object):  # type: ignore[no-untyped-def]
-    return open_hub(HubAddress(str(folder)), ModelSettings(hf=HubSettings(device="cpu", **settings)))  # type: ignore[arg-type]
+def opened(folder: Path, more: dict[str, object] | None = None, **settings: object):  # type: ignore[no-untyped-def]
+    hub = HubSettings(device="cpu", **settings)  # type: ignore[arg-type]
+    return open_hub(HubAddress(str(folder)), ModelSettings(hf=hub), **(more or {}))  # type: ignore[arg-type]
 
 
 def texts(samples: Sequence[Sample]) -> list[str]:
@@ -38,15 +41,14 @@ def texts(samples: Sequence[Sample]) -> list[str]:
 async def drawn_beside_others(sampler: HubSampler) -> Sequence[Sample]:
     """Samples of PROMPT while much else is drawn, of other lengths and with other decodings."""
     others = [
-        sampler.sample(
+        (
             Prompt("⊢ " + "q ∧ " * (number % 7) + "p:::"),
-            2,
-            number,
             Decoding((1.0, 0.5, 0.0)[number % 3], (1.0, 0.9)[number % 2], 3 + 2 * number, ("a",) * (number % 2)),
         )
         for number in range(6)
     ]
-    found, *_ = await asyncio.gather(sampler.sample(PROMPT, 4, 7, SHORT), *others)
+    drawn = [sampler.sample(prompt, 2, seed, decoding) for seed, (prompt, decoding) in enumerate(others)]
+    found, *_ = await asyncio.gather(sampler.sample(PROMPT, 4, 7, SHORT), *drawn)
     return found
 
 
@@ -63,9 +65,8 @@ async def test_samples_are_the_same_alone_and_beside_others(folder: str, request
     assert texts(alone) == texts(beside) == texts(unshared) != texts(other)
     assert texts(fewer) == texts(alone)[:2] and len(set(texts(alone))) == 4
     for sample, again in zip(alone, beside, strict=True):
-        assert [each.logprob for each in sample.tokens] == pytest.approx(
-            [each.logprob for each in again.tokens], abs=1e-4
-        )
+        told = [[each.logprob for each in drawn.tokens] for drawn in (sample, again)]
+        assert told[0] == pytest.approx(told[1], abs=1e-4)
         assert "".join(each.text for each in sample.tokens) == sample.text
 
 
@@ -182,11 +183,8 @@ async def test_a_stop_text_that_is_a_special_token_ends_a_sample(tmp_path: Path)
 
 async def test_a_prompt_that_leaves_no_room_is_told_apart(llama_folder: Path) -> None:
     async with opened(llama_folder) as sampler:
-        long = Prompt("x7" * 200)
-        with pytest.raises(
-            ContextExceeded, match=r"prompt has \d+ tokens, but at most 244 of the model's context of 256"
-        ):
-            await sampler.sample(long, 1, 1, SHORT)
+        with pytest.raises(ContextExceeded, match=r"prompt has \d+ tokens, but at most 244 of the model's context of"):
+            await sampler.sample(Prompt("x7" * 200), 1, 1, SHORT)
         # A wish for more than the context leaves half of it to the prompt.
         found = await sampler.sample(PROMPT, 3, 1, Decoding(max_tokens=1000))
         assert max(sample.token_count for sample in found) == 128
@@ -209,52 +207,45 @@ async def test_what_is_left_is_dropped_and_closing_is_prompt(llama_folder: Path)
         assert sampler.usage.requests[Outcome.LEFT] == 1
         running = asyncio.create_task(sampler.sample(PROMPT, 40, 1, long))
         await asyncio.sleep(0)
-    with pytest.raises(SamplerError, match="closed"):
-        await running
-    with pytest.raises(SamplerError, match="closed"):
-        await sampler.sample(PROMPT, 1, 1, SHORT)
+    for closed in (running, sampler.sample(PROMPT, 1, 1, SHORT)):
+        with pytest.raises(SamplerError, match="closed"):
+            await closed
 
 
-async def test_a_batch_that_is_too_large_for_the_memory_is_halved(
+async def test_a_batch_that_is_too_large_for_the_memory_is_halved_and_a_broken_model_is_told_to_all_who_wait(
     llama_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notes: list[str] = []
-    real = Group.run
+    run = Group.run
 
-    def small(self: Group, *arguments: object) -> None:
-        """A GPU with memory for two rows."""
-        if len(self.rows) > 2:
-            raise torch.OutOfMemoryError
-        real(self, *arguments)  # type: ignore[arg-type]
+    def rows_fit(most: int) -> Callable[..., None]:
+        """A GPU with memory for so many rows."""
 
-    async with opened(llama_folder) as sampler:
-        expected = texts(await sampler.sample(PROMPT, 7, 7, SHORT))
-    monkeypatch.setattr(engine.Group, "run", small)
-    settings = ModelSettings(hf=HubSettings(device="cpu"))
-    async with open_hub(HubAddress(str(llama_folder)), settings, note=notes.append) as sampler:
-        assert texts(await sampler.sample(PROMPT, 7, 7, SHORT)) == expected
-    assert notes and "out of memory: the batch size is 1 samples" in notes[-1]
+        def small(self: Group, *arguments: object) -> None:
+            if len(self.rows) > most:
+                raise torch.OutOfMemoryError
+            run(self, *arguments)  # type: ignore[arg-type]
 
-    def none(self: Group, *arguments: object) -> None:
-        raise torch.OutOfMemoryError
+        return small
 
-    monkeypatch.setattr(engine.Group, "run", none)
-    async with opened(llama_folder) as sampler:
-        with pytest.raises(SamplerError, match="out of memory with one sample of"):
-            await sampler.sample(PROMPT, 3, 7, SHORT)
-
-
-async def test_a_model_that_breaks_is_an_error_for_all_who_wait(
-    llama_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     def broken(self: Group, *arguments: object) -> None:
         raise RuntimeError("CUDA error: device-side assert\ntriggered")
 
-    monkeypatch.setattr(engine.Group, "run", broken)
     async with opened(llama_folder) as sampler:
-        with pytest.raises(SamplerError, match="the model failed: CUDA error: device-side assert triggered"):
-            await sampler.sample(PROMPT, 3, 7, SHORT)
-        assert "CUDA error" in sampler.trouble
+        expected = texts(await sampler.sample(PROMPT, 7, 7, SHORT))
+    monkeypatch.setattr(engine.Group, "run", rows_fit(2))
+    async with opened(llama_folder, {"note": notes.append}) as sampler:
+        assert texts(await sampler.sample(PROMPT, 7, 7, SHORT)) == expected
+    assert notes and "out of memory: the batch size is 1 samples" in notes[-1]
+    for run_now, says in (
+        (rows_fit(0), "out of memory with one sample of"),
+        (broken, "the model failed: CUDA error: device-side assert triggered"),
+    ):
+        monkeypatch.setattr(engine.Group, "run", run_now)
+        async with opened(llama_folder) as sampler:
+            with pytest.raises(SamplerError, match=says):
+                await sampler.sample(PROMPT, 3, 7, SHORT)
+    assert "CUDA error" in sampler.trouble
 
 
 async def test_a_conversation_is_written_by_the_tokenizers_own_template_or_the_familys(
@@ -275,6 +266,52 @@ async def test_a_conversation_is_written_by_the_tokenizers_own_template_or_the_f
             await plain.sample(chat, 1, 1, SHORT)
     family = for_model("Goedel-LM/Goedel-Prover-V2-8B")
     assert family.chat_text is not None
-    settings = ModelSettings(hf=HubSettings(device="cpu"))
-    async with open_hub(HubAddress(str(llama_folder)), settings, template=family) as sampler:
+    async with opened(llama_folder, {"template": family}) as sampler:
         assert len(await sampler.sample(chat, 2, 1, SHORT)) == 2
+
+
+# --- beams ------------------------------------------------------------------------------------------------------------
+GOAL = Prompt("⊢ q ∧ p")
+LIKELIEST = Decoding(temperature=0.0, max_tokens=8)
+
+
+def test_temperature_0_stands_for_the_beams_of_a_family_where_the_model_runs_here() -> None:
+    reprover, here = load("reprover"), HubAddress("x")
+    beams, sampled = (ModelSettings(hf=HubSettings(beams=number)) for number in (6, 0))
+    for settings in (None, beams):
+        assert as_run(here, reprover, settings).decoding.temperature == 0
+    for address, template, settings in [
+        (here, reprover, sampled),
+        (here, load("bfs-prover-v1"), beams),
+        (ServerAddress(("http://x",), "m"), reprover, beams),
+    ]:
+        assert as_run(address, template, settings) == template
+
+
+async def test_beams_come_with_their_log_probability_the_likeliest_first(t5_folder: Path) -> None:
+    async with opened(t5_folder, {"template": load("reprover")}, beams=6) as sampler:
+        found = await sampler.sample(GOAL, 4, 1, LIKELIEST)
+        again, drawn = await asyncio.gather(
+            sampler.sample(GOAL, 4, 2, LIKELIEST), sampler.sample(GOAL, 3, 1, Decoding(max_tokens=8))
+        )
+        most = await sampler.sample(GOAL, 99, 1, LIKELIEST)
+    assert again == found and len(drawn) == 3 and len(most) == 6 and most[:4] == found
+    scores = [sample.logprob(sample.text) for sample in found]
+    assert scores == sorted(scores, reverse=True) and len({sample.text for sample in most}) > 1  # type: ignore[type-var]
+    model = AutoModelForSeq2SeqLM.from_pretrained(t5_folder)
+    ids = AutoTokenizer.from_pretrained(t5_folder)(GOAL.text, return_tensors="pt")
+    with torch.no_grad():
+        beams = model.generate(**ids, num_beams=6, max_new_tokens=8, length_penalty=0.0, do_sample=False,
+                               output_scores=True, return_dict_in_generate=True)  # fmt: skip
+    assert scores[0] == pytest.approx(float(beams.sequences_scores[0]), abs=1e-4)
+
+
+async def test_closing_ends_a_beam_search(t5_folder: Path) -> None:
+    async with opened(t5_folder, {"template": load("reprover")}, beams=6) as sampler:
+        long = Decoding(temperature=0.0, max_tokens=100_000)
+        running = [asyncio.create_task(sampler.sample(GOAL, 4, seed, long)) for seed in range(2)]
+        await asyncio.sleep(0)
+    found = await asyncio.gather(*running, return_exceptions=True)
+    assert isinstance(found[1], SamplerError) and "closed" in str(found[1])
+    with pytest.raises(SamplerError, match="closed"):
+        await sampler.sample(GOAL, 4, 1, LIKELIEST)

@@ -1,10 +1,17 @@
-"""Which token is chosen: exact samples of a distribution, and nothing outside the nucleus."""
+"""Which token is chosen: exact samples of a distribution, and nothing outside the nucleus. Tokens as parts of a text:
+characters of several tokens, spaces at the beginning, bytes that are no text."""
+
+import random
 
 import pytest
 import torch
+from tokenizers import Tokenizer, decoders, models
+from transformers import ByT5Tokenizer
 
 from node.llm.hub.group import Choosing, Noise, Row, within_nucleus
+from node.llm.hub.reading import TokenTexts
 from node.llm.sampling import Decoding
+from tests.node.llm.hub.tiny import TEXTS, tiny_tokenizer
 
 pytestmark = pytest.mark.compute  # imports transformers
 
@@ -56,3 +63,43 @@ def test_noise_goes_on_where_it_was_when_rows_move() -> None:
     later = torch.zeros(2, 9)
     moved.selected([2]).joined(Noise(rows[3:], CPU)).add(later)
     assert torch.equal(begin, first[:3]) and torch.equal(later[0], second[2]) and torch.equal(later[1], first[3])
+
+
+# --- as text ----------------------------------------------------------------------------------------------------------
+def pieces(decode, ids, prompt=()):  # type: ignore[no-untyped-def]
+    texts = TokenTexts(decode, prompt)
+    found = [texts.push(token) for token in ids]
+    return [*found, texts.rest()]
+
+
+def bpe(ids: list[int]) -> str:
+    return str(tiny_tokenizer().backend_tokenizer.decode(ids, skip_special_tokens=True))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_pieces_are_the_text(text: str) -> None:
+    ids = tiny_tokenizer()(text, add_special_tokens=False)["input_ids"]
+    assert "".join(pieces(bpe, ids)) == text
+
+
+def test_a_character_of_several_tokens_belongs_to_the_last() -> None:
+    tokenizer = ByT5Tokenizer()
+    ids = tokenizer("a∧b", add_special_tokens=False)["input_ids"]
+    found = pieces(lambda tokens: tokenizer.decode(tokens, skip_special_tokens=True), ids)
+    assert found == ["a", "", "", "∧", "b", ""]
+
+
+def test_a_space_behind_the_prompt_is_kept() -> None:
+    vocabulary = {"▁intro": 0, "▁h": 1, ":::": 2}
+    metaspace = Tokenizer(models.WordLevel(vocabulary, unk_token=":::"))
+    metaspace.decoder = decoders.Metaspace()
+    assert "".join(pieces(metaspace.decode, [0, 1], [2])) == " intro h"
+
+
+def test_bytes_that_are_no_text_end() -> None:
+    rng = random.Random(3)
+    ids = [rng.randrange(4, 260) for _ in range(150)]
+    found = pieces(bpe, ids)
+    assert max(map(len, found)) < 20 and len("".join(found)) > 50
+    # What can be read is the same as in one go.
+    assert [each for each in "".join(found) if each.isascii()] == [each for each in bpe(ids) if each.isascii()]
