@@ -1,20 +1,20 @@
-"""Proofs and disproofs of targets, by real Lean in this process."""
+"""Proofs and disproofs of targets, by real Lean in this process; and many statements: rows as files have them, and
+their answers as they come."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from common.lean import Theorem
-from common.protocol.messages import LeanVerifyReply
+from common.protocol.attempts import AttemptOutcome
 from node.lean.opened import OpenedLean
 from node.play.attempts import ProvingFailed
-from node.proving.answers import answer
+from node.proving.answers import Row, answer, prove_rows, read_row
 from node.proving.prover import Budget, Found, TheoremProver
 from node.proving.statements import read_target
 from tests.node.proving.local import pocket_prover
-
-pytestmark = pytest.mark.lean
 
 BUDGET = Budget(seconds=60, simulations=40)
 
@@ -76,17 +76,83 @@ async def test_statements_and_contexts_that_lean_refuses_are_told_in_its_words(p
     assert broken.outcome == "bad-statement" and "NoSuchModule" in broken.reason
 
 
-class FailingProver:
-    """Machinery that fails."""
+# --- many statements --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("line", "kind", "row"),
+    [
+        (b'{"name": "a", "statement": "theorem t : True", "more": 1}', ".jsonl", Row("a", "theorem t : True")),
+        (b'{"name": 7, "statement": "theorem t : True"}', "-", Row("7", "theorem t : True")),
+        (b"  ", ".jsonl", None),
+        (b"-- a comment", ".txt", None),
+        (b"# another", "-", None),
+        (b"theorem t (p : Prop) : p := by sorry\r", ".txt", Row("", "theorem t (p : Prop) : p := by sorry")),
+    ],
+)
+def test_rows_are_read_as_their_file_has_them(line: bytes, kind: str, row: Row | None):
+    assert read_row(line, 3, kind) == row
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "told"),
+    [
+        (b"theorem t : True", "line 3", "line 3: no JSON"),
+        (b'{"name": "a"}', "a", "line 3: no `statement`"),
+        (b'{"name": "a", "statement": null}', "a", "line 3: no `statement`"),
+        (b"[1]", "line 3", "line 3: an object"),
+        (b'{"name": ["a"], "statement": "theorem t : True"}', "line 3", "`name` is a text"),
+        (b"\xff", "line 3", "line 3: not UTF-8"),
+    ],
+)
+def test_a_bad_row_says_where_and_why(line: bytes, name: str, told: str):
+    row = read_row(line, 3, ".jsonl")
+    assert row is not None and row.name == name and told in row.problem
+
+
+class Slow:
+    """Finds nothing; holds `slow` back until it is let go; fails at `broken`."""
+
+    def __init__(self) -> None:
+        self.let_go = asyncio.Event()
+        self.at_work = self.most_at_work = 0
 
     async def find(self, theorem: Theorem, budget: Budget) -> Found:
-        raise ProvingFailed("Lean is gone")
-
-    async def verify(self, theorem: Theorem, script: tuple[str, ...]) -> LeanVerifyReply:
-        raise ProvingFailed("Lean is gone")
+        self.at_work += 1
+        self.most_at_work = max(self.most_at_work, self.at_work)
+        try:
+            if theorem.name == "slow":
+                await self.let_go.wait()
+            await asyncio.sleep(0)
+            if theorem.name == "broken":
+                raise ProvingFailed("Lean is gone")
+            return Found(AttemptOutcome.FAILED, reason="nothing")
+        finally:
+            self.at_work -= 1
 
 
 async def test_machinery_that_fails_is_an_error_and_not_a_failure():
     for disprove in (False, True):
-        found = await answer(FailingProver(), read_target(["theorem t : True"]), BUDGET, disprove=disprove)
+        found = await answer(Slow(), read_target(["theorem broken : True"]), BUDGET, disprove=disprove)
         assert (found.outcome, found.reason) == ("error", "Lean is gone")
+
+
+async def rows(*names: str) -> AsyncGenerator[Row]:
+    for name in names:
+        yield Row(name, f"theorem {name} : True")
+
+
+async def test_answers_come_as_they_are_ready_and_so_many_at_once():
+    prover, names = Slow(), []
+    async for each in prove_rows(prover, rows("slow", "a", "broken", "a", "b"), BUDGET, at_once=2):
+        names.append((each.name, each.outcome))
+        if len(names) == 4:
+            prover.let_go.set()
+    assert names == [("a", "failed"), ("broken", "error"), ("a", "failed"), ("b", "failed"), ("slow", "failed")]
+    assert prover.most_at_work == 2
+
+
+async def test_who_stops_listening_ends_the_searches():
+    prover = Slow()
+    answers = prove_rows(prover, rows("a", "slow", "slow"), BUDGET, at_once=2)
+    assert (await anext(answers)).name == "a"
+    await answers.aclose()
+    assert prover.at_work == 0

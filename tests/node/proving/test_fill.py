@@ -1,4 +1,5 @@
-"""The flow of filling a file, with real Lean and a prover that does what a test asks for."""
+"""The flow of filling a file, with real Lean and a prover that does what a test asks for; and which proofs a file is
+verified with."""
 
 import asyncio
 
@@ -6,9 +7,9 @@ import pytest
 
 from common.lean import Theorem
 from common.protocol.attempts import AttemptOutcome
-from common.protocol.messages import LeanVerifyReply
 from node.play.attempts import ProvingFailed
-from node.proving.fill import Filler, FillMemory, FillOptions
+from node.proving.fill import FilledFile, Filler, FillMemory, FillOptions
+from node.proving.fill_check import Checked, Fill, applied, edits_of
 from node.proving.prover import Budget, Found
 
 pytestmark = pytest.mark.lean
@@ -50,9 +51,6 @@ class Prover:
         finally:
             self._now -= 1
 
-    async def verify(self, theorem: Theorem, script: tuple[str, ...]) -> LeanVerifyReply:
-        raise AssertionError("a file is verified as a whole")
-
 
 class Silent:
     """Progress that nobody sees."""
@@ -62,46 +60,42 @@ class Silent:
     def verifying(self, proofs: int) -> None: ...
 
 
-@pytest.fixture
-async def lean(filling):
-    return await filling.finder.find(TEXT), filling.verifier
-
-
 def states(done) -> dict[str, str]:
     return {result.gap.name: str(result.state) for result in done.results}
 
 
-async def test_what_is_found_is_verified_and_remembered_and_what_is_refused_is_not_found_again(lean, tmp_path):
-    file, verifier = lean
-    memory = FillMemory(tmp_path, ())
-    stopping = asyncio.Event()
+async def test_what_is_found_is_verified_and_remembered_and_what_is_refused_is_not_found_again(filling, tmp_path):
+    file, memory = await filling.finder.find(TEXT), FillMemory(tmp_path, ())
+
+    async def filled(prover: Prover, options: FillOptions) -> FilledFile:
+        return await Filler(prover, filling.verifier, options, Silent(), asyncio.Event()).fill(file, memory)
+
     options = FillOptions(Budget(), at_once=2, way="test")
     first = Prover({"a": "rfl", "b": "rfl", "c": "", "e": ""})
-    done = await Filler(first, verifier, options, Silent(), stopping).fill(file, memory)
+    done = await filled(first, options)
     assert states(done) == {"a": "filled", "b": "refused", "c": "open", "d": "left alone", "e": "open"}
     assert [edit.new for edit in done.edits] == ["by rfl"] and first.most_at_once == 2
     second = Prover({})
-    again = await Filler(second, verifier, options, Silent(), stopping).fill(file, memory)
+    again = await filled(second, options)
     assert second.asked == [] and again.edits == done.edits
     assert states(again) == {"a": "filled", "b": "open", "c": "open", "d": "left alone", "e": "open"}
     third = Prover({"b": "", "c": "rfl", "e": ""})
     larger = FillOptions(Budget(seconds=99), way="test", wanted=lambda gap: gap.name != "a")
-    more = await Filler(third, verifier, larger, Silent(), stopping).fill(file, memory)
+    more = await filled(third, larger)
     assert third.asked == ["b", "c", "e"]
     assert states(more) == {"b": "open", "c": "filled", "d": "left alone", "e": "open"}
 
 
 async def test_stopping_keeps_what_is_found_and_a_search_that_fails_says_nothing_about_its_gap_nor_the_others(
-    lean, tmp_path
+    filling, tmp_path
 ):
-    file, verifier = lean
     memory, stopping = FillMemory(tmp_path, ()), asyncio.Event()
     prover = Prover({"a": "rfl", "b": ProvingFailed("the mesh is gone"), "c": None, "e": "rfl"})
-    filler = Filler(prover, verifier, FillOptions(Budget()), Silent(), stopping)
-    filling = asyncio.create_task(filler.fill(file, memory))
+    filler = Filler(prover, filling.verifier, FillOptions(Budget()), Silent(), stopping)
+    running = asyncio.create_task(filler.fill(await filling.finder.find(TEXT), memory))
     await prover.busy.wait()
     stopping.set()
-    done = await filling
+    done = await running
     assert states(done) == {"a": "filled", "b": "open", "c": "not tried", "d": "left alone", "e": "not tried"}
     assert done.results[1].reason.endswith("the mesh is gone")
     assert len(done.edits) == 1 and len(list(tmp_path.iterdir())) == 1, "what is not known is tried again"
@@ -116,3 +110,59 @@ async def test_a_module_is_filled_and_what_its_private_theorems_leave_open_stays
     assert states(done)["a"] == states(done)["d"] == "filled" and states(done)["b"] == "refused"
     (rests,) = [(result.rests, result.axioms) for result in done.results if result.gap.name == "c"]
     assert states(done)["c"] == "filled" and rests == ("b", ("sorryAx",))
+
+
+# --- verification -----------------------------------------------------------------------------------------------------
+@pytest.fixture
+def check(filling):
+    """Finds the gaps of a text, puts scripts into them in order (None: the gap stays), and verifies."""
+
+    async def run(text: str, *scripts: str | None) -> tuple[Checked, str]:
+        found = await filling.finder.find(text)
+        pairs = zip(found.open, scripts, strict=True)
+        checked = await filling.verifier.check(found, {gap: Fill((script,)) for gap, script in pairs if script})
+        return checked, applied(text, edits_of(found, checked.fills))
+
+    return run
+
+
+async def test_bad_proofs_are_taken_out_with_the_reason_and_the_good_ones_of_the_same_theorem_stay(check):
+    text = (
+        'macro "cheat" : tactic => `(tactic| exact sorryAx _ false)\naxiom wrong : 1 = 2\n'
+        "theorem t : 1 = 1 ∧ 1 = 2 := ⟨sorry, sorry⟩\n"
+        "theorem a : 1 = 1 := sorry\n"
+    )
+    checked, filled = await check(text, "rfl", "exact wrong", "cheat")
+    assert filled == text.replace("⟨sorry, sorry⟩", "⟨(by rfl), sorry⟩")
+    refused = {gap.name: reason for gap, reason in checked.refused.items()}
+    assert len(checked.refused) == 2 and refused["a"] == "it uses sorry itself, where no gap is left"
+    assert "other axioms" in refused["t"]
+
+
+async def test_an_open_gap_of_the_same_theorem_or_of_one_above_is_no_fault_and_is_told_nor_is_a_definition(check):
+    text = (
+        "theorem a : 1 = 1 := sorry\ntheorem b : 1 = 1 ∧ 2 = 2 := ⟨sorry, sorry⟩\ntheorem c : 1 = 1 := sorry\n"
+        "def two : {n : Nat // n > 1} := ⟨2, sorry⟩\n"
+        "def down (n : Nat) : Nat := if n = 0 then 0 else down (n - 1)\ntermination_by n\ndecreasing_by sorry\n"
+    )
+    checked, filled = await check(text, None, "rfl", None, "exact a", "decide", "omega")
+    assert filled.count("sorry") == 2 and not checked.refused
+    assert list(checked.rests.values()) == ["a"]
+    told = {gap.name for gap, axioms in checked.axioms.items() if "sorryAx" in axioms}
+    assert told == {"b", "c"} and {gap.name for gap in checked.fills} == {"b", "c", "two", "down"}
+
+
+async def test_a_form_that_breaks_the_file_gives_way_to_the_safe_one(check):
+    """As it is written first, only the first of the two tactics would run on both goals."""
+    text = "theorem a (p q : Prop) : (p → p) ∧ (q → q) := by\n  constructor <;> sorry\n"
+    checked, filled = await check(text, "intro h; exact h")
+    assert not checked.refused and "<;> (\n" in filled and "sorry" not in filled
+
+
+async def test_a_proof_with_which_another_command_fails_is_taken_out(check):
+    guarded = "/-- info: 'a' depends on axioms: [sorryAx] -/\n#guard_msgs in\n#print axioms a\n"
+    text = f"theorem a : 1 = 1 := sorry\n{guarded}theorem b : 2 = 2 := sorry\n"
+    checked, filled = await check(text, "rfl", "rfl")
+    assert filled == text.replace("2 = 2 := sorry", "2 = 2 := by rfl")
+    (reason,) = checked.refused.values()
+    assert "another command of the file fails with it" in reason

@@ -1,4 +1,5 @@
-"""Whole proofs on real Lean: what is accepted, what is not, and what never gets there."""
+"""Whole proofs on real Lean: what is accepted, what is not, and what never gets there; and a language model on a server
+that writes them."""
 
 import json
 from dataclasses import replace
@@ -17,9 +18,13 @@ from node.play.policies import check
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.proofs import Failed, ListedProofs, ProofRequest, read_proofs
 from node.prover.settings import ProverSettings
+from node.proving.answers import answer
+from node.proving.prover import Budget, local_prover
+from node.proving.settings import ProvingSettings
+from node.proving.statements import read_target
 from tests.background import SharedLean
-
-pytestmark = pytest.mark.lean
+from tests.node.llm.answers import GOEDEL, whole
+from tests.node.llm.server import Server, running
 
 CHOICE = Theorem("choice", "(p q r : Prop)", "p ∧ (q ∨ r) → (p ∧ q) ∨ (p ∧ r)")
 
@@ -57,10 +62,8 @@ async def played(
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     fields = {"simulations": len(proofs), "samples": 4, "method": Method.WHOLE_PROOF, "seed": 1, **changes}
     attempt = Attempt(attempt_id="a", theorem_id=theorem.name, theorem=theorem, purpose=Purpose.EVAL, **fields)  # type: ignore[arg-type]
-
     policy = f"proofs:{file}{beside}"
-    prover = ProverSettings(policy="", leaves=1)
-    async with LocalAttempts(lean, prover) as attempts:
+    async with LocalAttempts(lean, ProverSettings(policy="", leaves=1)) as attempts:
         await attempts.open(policy)
         return await attempts.play(msgspec.structs.replace(attempt, policy=policy, verify=True))
 
@@ -78,6 +81,7 @@ async def test_of_many_proofs_the_one_that_holds_as_a_whole_is_found(lean: Opene
     assert result.proof is not None and "-- both" not in result.proof.tactic
 
 
+@pytest.mark.lean
 async def test_a_proof_that_hangs_costs_the_limits_and_no_more(tmp_path: Path) -> None:
     settings = LeanProcessSettings(workers=1, tactic_seconds=0.3, verify_seconds=2.0, sandbox=False)
     async with open_lean(settings, LeanToolchain.pocket()) as hasty:
@@ -112,23 +116,19 @@ def test_what_gives_no_whole_proofs_is_refused_before_anything_starts(tmp_path: 
     file = tmp_path / "proofs.jsonl"
     file.write_text('{"name": "t", "proof": "rfl"}\n', encoding="utf-8")
     check(f"proofs:{file}", "whole-proof")
-    with pytest.raises(BadPolicy, match="`tactics` proposes tactics only, and the method whole-proof needs one"):
-        check("tactics", "whole-proof")
-    with pytest.raises(BadPolicy, match="`tactics` proposes tactics, and the method whole-proof alone has no use"):
-        check(f"proofs:{file}+tactics", "whole-proof")
-    with pytest.raises(BadPolicy, match="proposes no tactics, and the search mcts needs them"):
-        check(f"proofs:{file}", "whole-proof", "mcts")
     check(f"proofs:{file}+tactics", "whole-proof", "mcts")
-    with pytest.raises(BadPolicy, match="gives whole proofs: they go with --method whole-proof"):
-        check(f"proofs:{file}", "mcts")
-    with pytest.raises(BadPolicy, match=r"names no file; write `proofs:FILE.jsonl`"):
-        check("proofs:", "whole-proof")
-    with pytest.raises(BadPolicy, match="the proofs cannot be read: No such file"):
-        check("proofs:none.jsonl", "whole-proof")
-    for text, problem in (
-        ("", "there is no proof in it"),
-        ('{"name": "t"}', "line 1: .*missing required field `proof`"),
+    for says, *arguments in (
+        ("`tactics` proposes tactics only, and the method whole-proof needs one", "tactics", "whole-proof"),
+        ("`tactics` proposes tactics, and the method whole-proof alone", f"proofs:{file}+tactics", "whole-proof"),
+        ("proposes no tactics, and the search mcts needs them", f"proofs:{file}", "whole-proof", "mcts"),
+        ("gives whole proofs: they go with --method whole-proof", f"proofs:{file}", "mcts"),
+        ("names no file; write `proofs:FILE.jsonl`", "proofs:", "whole-proof"),
+        ("the proofs cannot be read: No such file", "proofs:none.jsonl", "whole-proof"),
     ):
+        with pytest.raises(BadPolicy, match=says):
+            check(*arguments)
+    missing = "line 1: .*missing required field `proof`"
+    for text, problem in (("", "there is no proof in it"), ('{"name": "t"}', missing)):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(BadPolicy, match=problem):
             read_proofs(file)
@@ -146,3 +146,41 @@ async def test_proofs_of_a_file_are_taken_by_name_in_their_order(tmp_path: Path)
     assert [draft.text for draft in await source.propose(request)] == ["two"]
     failed = Failed(rows["a"][0], "one", "unknown")
     assert await source.propose(replace(request, correct=(failed,))) == (), "nobody is there to correct it"
+
+
+# --- a language model -------------------------------------------------------------------------------------------------
+SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
+
+
+async def test_a_model_proves_once_it_has_heard_leans_errors(opened_lean: OpenedLean) -> None:
+    notes: list[str] = []
+    async with running(Server(model=GOEDEL, texts=whole)) as server:
+        settings = ProvingSettings(
+            policy=f"openai:{server.url}#{GOEDEL}", method="whole-proof", closing=[], searching=[], samples=2
+        )
+        few = Budget(seconds=60, simulations=4)
+        async with local_prover(opened_lean, settings, note=notes.append) as prover:
+            found = await answer(prover, read_target([SWAP]), few)
+            assert (found.outcome, found.reason) == ("failed", "4 simulations; duplicates: 3")
+        async with local_prover(opened_lean, replace(settings, correct=1), note=notes.append) as prover:
+            found = await answer(prover, read_target([SWAP]), few)
+            assert found.outcome == "proved", found.reason
+            assert (found.by, found.simulations) == ("language model", 3)
+        assert len(server.sent[-1]["messages"]) == 3
+        assert "<error>  exact fun h => h.3</error>" in server.sent[-1]["messages"][-1]["content"]
+    assert any("samples" in note for note in notes)
+
+
+def test_a_model_goes_with_the_method_that_its_template_is_for() -> None:
+    server = "openai:http://127.0.0.1:1"
+    check(f"{server}#{GOEDEL}", "whole-proof", correct=2)
+    for policy, method, then, correct, says in [
+        (f"{server}#{GOEDEL}", "mcts", "", 0, "gives whole proofs: they go with --method whole-proof"),
+        (f"{server}#BFS-Prover-V2-7B", "whole-proof", "", 0, "proposes tactics only"),
+        (f"{server}#{GOEDEL}", "whole-proof", "mcts", 0, "proposes no tactics"),
+        (f"{server}#{GOEDEL}+proofs:a", "whole-proof", "", 0, "has 2 parts that write whole proofs"),
+        (f"{server}#DeepSeek-Prover-V1.5-RL", "whole-proof", "", 1, "has no form for corrections"),
+    ]:
+        with pytest.raises(BadPolicy, match=says):
+            check(policy, method, then, correct)
+    check(f"{server}#{GOEDEL}+{server}#BFS-Prover-V2-7B", "whole-proof", "best-first")

@@ -1,14 +1,22 @@
-"""Files with proofs in their gaps: what is not a gap stays byte by byte."""
+"""Filling a file without Lean: what is not a gap stays byte by byte, files are replaced whole or left as they are, and
+what earlier runs have found out about gaps."""
 
+import os
 import re
+import stat
 import subprocess
 from random import Random
+from unittest.mock import Mock
 
 import pytest
 
+from common.lean import Context, Place
 from node.lean.gaps.gap import CommandSpan, FileGaps, Gap
 from node.lean.text.lexing import mentions
+from node.proving.fill import FillMemory, Remembered
 from node.proving.fill_check import FORMS, FileText, Fill, applied, edits_of, unified_diff
+from node.proving.fill_run import NotWritten, write_file
+from node.proving.prover import Budget
 
 SCRIPTS = (("simp",), ("intro x", "simp [x]"), ("cases h", "· rfl", "· omega"))
 
@@ -80,3 +88,75 @@ def test_patch_and_git_take_the_diff(tmp_path, command):
     result = subprocess.run(command, input=diff.encode(), cwd=tmp_path, capture_output=True, check=False)
     assert result.returncode == 0, result.stderr + result.stdout
     assert (folder / "x.lean").read_bytes() == new.encode()
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def file(tmp_path):
+    file = tmp_path / "x.lean"
+    file.write_bytes(b"old")
+    return file
+
+
+def refused(file, why):
+    with pytest.raises(NotWritten, match=why):
+        write_file(file, b"old", b"new")
+
+
+def test_a_file_is_replaced_with_its_mode_and_through_links(file):
+    link = file.with_name("link.lean")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    write_file(link, b"old", b"new")
+    assert file.read_bytes() == b"new" and stat.S_IMODE(file.stat().st_mode) == 0o640 and link.is_symlink()
+    assert [each.name for each in sorted(file.parent.iterdir())] == ["link.lean", "x.lean"]
+
+
+def test_a_file_that_is_write_protected_has_changed_or_is_gone_is_left(file):
+    file.chmod(0o444)
+    refused(file, "write-protected")  # also by root
+    assert file.read_bytes() == b"old"
+    file.chmod(0o644)
+    file.write_bytes(b"other")
+    refused(file, "has changed")
+    assert file.read_bytes() == b"other" and len(list(file.parent.iterdir())) == 1
+    file.unlink()
+    refused(file, "No such file")
+
+
+def test_a_folder_that_takes_no_file_is_told(file, monkeypatch):
+    """As a file system that is mounted read-only says it; root passes over permission bits."""
+    monkeypatch.setattr("tempfile.mkstemp", Mock(side_effect=OSError(30, os.strerror(30))))
+    refused(file, "Read-only file system")
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+PLACE = Place(Context.of("def a := 1\n"), "theorem t : a = 1 := ", "\n", False)
+
+
+def test_a_place_is_recalled_by_its_text_and_its_lean(tmp_path):
+    memory = FillMemory(tmp_path, ("4.35",))
+    assert memory.recall(PLACE) is None
+    memory.keep(PLACE, Remembered(("rfl",), by="search"))
+    found = memory.recall(PLACE)
+    assert found is not None and found.script == ("rfl",)
+    assert FillMemory(tmp_path, ("4.36",)).recall(PLACE) is None
+    assert memory.recall(Place(Context.of("def a := 2\n"), PLACE.before, PLACE.after, PLACE.tactic)) is None
+
+
+def test_a_search_without_success_counts_for_no_larger_budget_and_no_other_way():
+    failed = Remembered(reason="no proof", budget_seconds=20, budget_simulations=100, way="tactics")
+    assert failed.spares(Budget(20, 100), "tactics") and failed.spares(Budget(5, 50), "tactics")
+    assert not failed.spares(Budget(21, 100), "tactics") and not failed.spares(Budget(20, 101), "tactics")
+    assert not failed.spares(Budget(20, 100), "own:model")
+    assert Remembered(("rfl",)).spares(Budget(900, 9000), "whatever")
+
+
+def test_what_cannot_be_read_or_written_is_not_there(tmp_path):
+    memory = FillMemory(tmp_path / "fill", ("4.35",))
+    memory.keep(PLACE, Remembered(("rfl",)))
+    (file,) = memory.folder.iterdir()
+    file.write_bytes(b'{"script": ["rf')
+    assert memory.recall(PLACE) is None
+    (tmp_path / "no folder").write_text("")
+    FillMemory(tmp_path / "no folder", ()).keep(PLACE, Remembered(("rfl",)))

@@ -1,4 +1,4 @@
-"""Shorter proofs of the same theorem: which variants there are, and what Lean makes of them."""
+"""Shorter proofs of the same theorem, and names of hypotheses: which variants there are, what Lean makes of them."""
 
 import asyncio
 import time
@@ -8,9 +8,9 @@ import pytest
 
 from common.lean import Outcome, OutcomeKind, ProofTree, Step
 from node.lean.opened import OpenedLean
-from node.lean.text.script import proof_lines
+from node.lean.text.script import indented, proof_lines
 from node.lean.text.statement import parse_statement
-from node.proving.finishing import folded, shortened, variants_of
+from node.proving.finishing import folded, named, proof_name, shortened, split, variants_of
 from tests.node.play.opened import environment_of, verified
 from tests.node.proving.local import ONE, chain
 
@@ -20,10 +20,6 @@ TWO = ((0,), (1,))
 
 def both(tactic: str, first: ProofTree, second: ProofTree) -> ProofTree:
     return ProofTree(tactic, TWO, (first, second))
-
-
-def texts(tree: ProofTree, closing: Sequence[str] = ()) -> list[str]:
-    return [variant.block for variant in variants_of(tree, closing)]
 
 
 async def short(lean: OpenedLean, *cases: tuple[str, ProofTree, Sequence[str]]) -> list[list[str]]:
@@ -59,7 +55,7 @@ async def short(lean: OpenedLean, *cases: tuple[str, ProofTree, Sequence[str]]) 
     ],
 )
 def test_steps_are_written_as_one(tree: ProofTree, variant: str) -> None:
-    assert variant in texts(tree)
+    assert variant in [each.block for each in variants_of(tree, ())]
 
 
 async def test_steps_that_are_not_needed_are_dropped_and_what_does_the_same_replaces_a_simplification(
@@ -104,11 +100,53 @@ async def test_what_lean_does_not_accept_changes_nothing_and_late_nothing_is_tri
 def test_the_cases_of_an_induction_are_laid_out() -> None:
     head = "induction n with | zero => ?_ | succ n ih => ?_"
     tree = ProofTree("intro n", ONE, (both(head, chain("rfl"), chain("rw [ih]", "simp")),))
-    assert proof_lines(folded(tree), "") == [
-        "intro n",
-        "induction n with",
-        "| zero => rfl",
-        "| succ n ih =>",
-        "  rw [ih]",
-        "  simp",
-    ]
+    cases = ["induction n with", "| zero => rfl", "| succ n ih =>", "  rw [ih]", "  simp"]
+    assert proof_lines(folded(tree), "") == ["intro n", *cases]
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+async def renamed(lean: OpenedLean, statement: str, tree: ProofTree) -> list[str]:
+    theorem = parse_statement(statement)
+    lines = proof_lines(await named(tree, environment_of(lean, theorem), time.monotonic() + 60), "")
+    assert (await verified(lean, theorem, indented(lines))).accepted
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("type_", "name"),
+    [
+        *[("p", "hp"), ("¬q", "hnq"), ("p → q", "hpq"), ("P x", "hx"), ("a ≤ b", "hab"), ("m = 2 * k", "hm")],
+        *[("p ∧ q", ""), ("∀ (x : α), P x", "")],
+    ],
+)
+def test_a_proof_is_named_after_what_it_proves(type_: str, name: str) -> None:
+    assert proof_name(type_) == name
+
+
+@pytest.mark.parametrize(
+    ("tactic", "names"),
+    [
+        ("intro x h_1", ["x", "h_1"]),
+        ("obtain ⟨k, rfl⟩ := h", ["k"]),
+        ("rcases h with h_1 | ⟨h_2, _⟩", ["h_1", "h_2"]),
+        ("induction n with | zero => ?_ | succ n' ih_1 => ?_", ["n'", "ih_1"]),
+        ("have h_1 := f x", ["h_1"]),
+        ("rcases h with h_1 | h_2 <;> simp_all", ["h_1", "h_2"]),
+        ("refine Classical.byContradiction fun h_1 => ?_", ["h_1"]),
+    ],
+)
+def test_new_names_are_found(tactic: str, names: list[str]) -> None:
+    parts = split(tactic)
+    assert parts is not None and parts.names == names
+    assert parts.written(lambda text: text, {}) == tactic
+
+
+async def test_a_name_used_and_bound_in_one_line_is_told_apart_and_where_lean_refuses_new_names_the_old_ones_stay(
+    opened_lean: OpenedLean,
+) -> None:
+    tree = chain("have h := h 3", "have h_1 := h", "exact h_1")
+    lines = await renamed(opened_lean, "theorem t (P : Nat → Prop) (h : ∀ n, P n) : P 3", tree)
+    assert lines == ["have h := h 3", "have h₁ := h", "exact h₁"]
+    # `hp` is the best name for `h_1`, but inside the function it means something else.
+    kept = ["intro h_1", "exact (fun hp => h_1) hq"]
+    assert await renamed(opened_lean, "theorem t (p q : Prop) (hq : q) : p → p", chain(*kept)) == kept
