@@ -239,8 +239,6 @@ async def test_new_weights_under_load_lose_no_request(bus: Bus, learner: Learner
 
 
 # --- pause -----------------------------------------------------------------------------------------------------------
-
-
 async def hold(bus: Bus, subject: str, epoch: int, seconds: float) -> PauseAcknowledged:
     message = PauseRequest(epoch=epoch, seconds=seconds)
     return await bus.request(subject, message, PauseAcknowledged, timeout=60.0)
@@ -303,8 +301,6 @@ async def test_beyond_the_queue_the_answer_is_busy(bus: Bus, serving: Serves) ->
 
 
 # --- ends ------------------------------------------------------------------------------------------------------------
-
-
 async def test_a_node_that_is_stopped_answers_what_it_has_taken(bus: Bus, serving: Serves) -> None:
     async with serving() as context:
         asked = [

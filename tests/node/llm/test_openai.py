@@ -296,8 +296,6 @@ async def test_a_web_page_and_a_server_that_is_not_there_are_told_at_once(monkey
 
 
 # --- what servers answer, in the forms that they are known to write ---------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("tokens", "text", "pieces"),
     [

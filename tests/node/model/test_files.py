@@ -13,14 +13,9 @@ from node.model.checkpoint import CheckpointError
 from node.model.checkpoint_folders import newest_whole, set_aside
 from node.model.optimizer import Optimizer
 from node.model.tokenizer import Tokenizer
-from node.model.transformer import Transformer
 from node.model.weights import WeightsError
 from tests.files import limited_files, truncate
 from tests.node.model.tiny import tiny_loss, tiny_model, tiny_tokenizer
-
-
-def same(first: Transformer, second: Transformer) -> bool:
-    return all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
 
 
 @pytest.fixture
@@ -31,15 +26,8 @@ def saved(tmp_path: Path) -> Path:
     optimizer.clip()
     optimizer.update()
     directory = tmp_path / "checkpoints" / checkpoint.name_of_step(7)
-    return checkpoint.save(
-        directory,
-        model,
-        tiny_tokenizer(),
-        step=7,
-        optimizer=optimizer.state_dict(),
-        config={"run": "demo"},
-        extra={"a": 1},
-    )
+    said = {"optimizer": optimizer.state_dict(), "config": {"run": "demo"}, "extra": {"a": 1}}
+    return checkpoint.save(directory, model, tiny_tokenizer(), step=7, **said)
 
 
 def test_a_checkpoint_comes_back_whole(saved: Path) -> None:
@@ -57,12 +45,12 @@ def test_a_checkpoint_comes_back_whole(saved: Path) -> None:
 @pytest.mark.parametrize("damage", ["missing", "truncated", "changed"])
 def test_a_damaged_checkpoint_is_refused_by_name(saved: Path, name: str, damage: str) -> None:
     path = saved / name
-    content = path.read_bytes()
     if damage == "missing":
         path.unlink()
     elif damage == "truncated":
-        path.write_bytes(content[: len(content) // 2])
+        truncate(path)
     else:
+        content = path.read_bytes()
         path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
     with pytest.raises(CheckpointError, match=name):
         checkpoint.load(saved)
@@ -104,9 +92,8 @@ def test_newest_whole_checkpoint_is_found_behind_damaged_ones(tmp_path: Path) ->
     for step, path in enumerate(paths, start=1):
         checkpoint.save(path, tiny_model(), tiny_tokenizer(), step=step)
     truncate(paths[3] / checkpoint.MODEL)
-    (paths[2] / checkpoint.STATE).write_text(
-        '{"schema": 1, "step": 3, "model": 1, "config": 1, "extra": 1, "files": 1}'
-    )
+    said = ("model", "config", "extra", "files")
+    (paths[2] / checkpoint.STATE).write_text(json.dumps({"schema": 1, "step": 3} | dict.fromkeys(said, 1)))
     newest, problems = newest_whole(tmp_path)
     assert newest == paths[1] and list(problems) == [paths[3], paths[2]]
     assert "truncated" in problems[paths[3]] and "damaged" in problems[paths[2]]
@@ -131,11 +118,11 @@ def test_full_disk_leaves_the_checkpoint_that_stood_there_and_nothing_beside_it(
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_a_weights_file_carries_all_that_inference_needs(tmp_path: Path, tied: bool) -> None:
-    model = tiny_model(tied=tied)
-    path = tmp_path / "weights.safetensors"
+    model, path = tiny_model(tied=tied), tmp_path / "weights.safetensors"
     digest = weights.write(path, model, tiny_tokenizer(), {"version": "3"})
     loaded = weights.read(path)
-    assert same(model, loaded.model) and not loaded.model.training
+    assert all(torch.equal(*pair) for pair in zip(model.parameters(), loaded.model.parameters(), strict=True))
+    assert not loaded.model.training
     assert loaded.tokenizer.to_json() == tiny_tokenizer().to_json()
     assert loaded.information == {"version": "3"}
     assert weights.digest(path) == digest

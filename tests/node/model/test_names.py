@@ -8,10 +8,8 @@ STATE = "p q : Prop\nh1 : p ∧ q\nhx : ∀ (x : Nat), f x = x\n⊢ ∃ y, q ∧
 
 
 def test_names_are_numbered_in_order_of_appearance() -> None:
-    names = Names(STATE)
-    assert (
-        names.state == "v0 v1 : Prop\nv2 : v0 ∧ v1\nv3 : ∀ (v4 : Nat), f v4 = v4\n⊢ ∃ v5, v1 ∧ v2.symm = Nat.add_comm"
-    )
+    hypotheses = "v0 v1 : Prop\nv2 : v0 ∧ v1\nv3 : ∀ (v4 : Nat), f v4 = v4"
+    assert Names(STATE).state == f"{hypotheses}\n⊢ ∃ v5, v1 ∧ v2.symm = Nat.add_comm"
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,9 @@ def test_muon_agrees_with_torch_up_to_bfloat16() -> None:
     if not hasattr(torch.optim, "Muon"):
         pytest.skip("this torch has no Muon")
     ours, theirs = (torch.nn.Parameter(torch.randn(24, 12, generator=torch.Generator().manual_seed(1))) for _ in "ab")
-    mine = Muon([ours], lr=0.1, momentum=0.95, weight_decay=0.1)
-    reference = torch.optim.Muon(
-        [theirs], lr=0.1, momentum=0.95, weight_decay=0.1, nesterov=True, adjust_lr_fn="match_rms_adamw"
-    )
+    rates = {"lr": 0.1, "momentum": 0.95, "weight_decay": 0.1}
+    mine = Muon([ours], **rates)
+    reference = torch.optim.Muon([theirs], **rates, nesterov=True, adjust_lr_fn="match_rms_adamw")
     before = ours.detach().clone()
     for seed in range(3):
         gradient = torch.randn(24, 12, generator=torch.Generator().manual_seed(seed))
@@ -36,13 +35,8 @@ def test_matrices_of_blocks_go_to_muon_and_everything_else_to_adamw() -> None:
     model = tiny_model()
     matrices, others = split_parameters(model)
     names = {id(parameter): name for name, parameter in model.named_parameters()}
-    assert {names[id(parameter)] for parameter in others} == {
-        "embedding.weight",
-        "policy.weight",
-        "value.weight",
-        "blocks.0.attention.gain",
-        "blocks.1.attention.gain",
-    }
+    heads = {f"{part}.weight" for part in ("embedding", "policy", "value")}
+    assert {names[id(parameter)] for parameter in others} == {*heads, *(f"blocks.{n}.attention.gain" for n in (0, 1))}
     assert len(matrices) + len(others) == len(names)
 
 

@@ -36,8 +36,7 @@ def test_a_prompt_is_the_state_in_its_frame() -> None:
 def test_a_long_state_loses_its_first_hypotheses_and_keeps_its_goal(limit: int) -> None:
     state = "\n".join([*HYPOTHESES, GOAL])
     text = shown(state, limit)
-    assert state.endswith(text)
-    assert text.endswith(GOAL)
+    assert state.endswith(text) and text.endswith(GOAL)
     assert text.split("\n")[0] in [*HYPOTHESES, GOAL], "hypotheses go whole"
     assert len(prompt_tokens(tiny_tokenizer(), state, limit)) <= limit
 
@@ -107,10 +106,7 @@ def test_what_authors_call_things_and_how_they_lay_them_out_changes_nothing() ->
     [
         ("theorem true : True", "theorem true : True"),
         ("theorem p (p : Prop) : p → p", "theorem p (v0 : Prop) : v0 → v0"),
-        (
-            "theorem List.map_id.{u} (l : List α) : l.map id = l",
-            "theorem List.map_id.{u} (v0 : List α) : v0.map id = v0",
-        ),
+        ("theorem List.id.{u} (l : List α) : l.map id = l", "theorem List.id.{u} (v0 : List α) : v0.map id = v0"),
     ],
 )
 def test_a_lemma_keeps_its_name(lemma: str, shown: str) -> None:

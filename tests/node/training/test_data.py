@@ -29,15 +29,11 @@ def node(name: str, goals: dict[str, str], tactic: str, depth: int, **edge: Any)
     """A node of LeanTree: `goals` are types with their hypotheses, as `name: type := value` in lines."""
     shown = []
     for goal, hypotheses in goals.items():
-        told = [re.fullmatch(r"(.*?): (.*?)(?: := (.*))?", line) for line in hypotheses.splitlines()]
-        fields = [dict(zip(("user_name", "type", "value"), found.groups(), strict=True)) for found in told if found]
+        found = [re.fullmatch(r"(.*?): (.*?)(?: := (.*))?", line) for line in hypotheses.splitlines()]
+        fields = [dict(zip(("user_name", "type", "value"), each.groups(), strict=True)) for each in found if each]
         shown.append({"type": goal, "hypotheses": fields, "tag": "mp"})
-    return {
-        "id": name,
-        "state": {"goals": shown},
-        "tactic": {"tactic_string": tactic, "span": None, **edge},
-        "proof_depth": depth,
-    }
+    told = {"tactic_string": tactic, "span": None, **edge}
+    return {"id": name, "state": {"goals": shown}, "tactic": told, "proof_depth": depth}
 
 
 LEANTREE_NODES = [
@@ -57,10 +53,7 @@ TRACE = {
     "path": "A.lean",
     "theorems": [
         {"name": "t", "error": "uses sorry", "blocks": [{"steps": [{"state": "⊢ p", "tactic": "x"}]}]},
-        {
-            "name": "u",
-            "blocks": [{"steps": [{"state": "⊢ q", "tactic": "rfl", "remaining_steps": 4}]}, {"problem": "no"}],
-        },
+        {"name": "u", "blocks": [{"steps": [{"state": "⊢ q", "tactic": "rfl", "remaining_steps": 4}]}, {"problem": 1}]},
     ],
 }
 
@@ -75,12 +68,9 @@ def loader(config: DataSettings, length: int = 96, rank: int = 0, ranks: int = 1
 
 
 # --- formats --------------------------------------------------------------------------------------------------------
-
-
 def test_transitions_come_in_the_formats_of_the_bank_of_traces_and_of_leantree() -> None:
-    assert [step.transition for step in steps_of(rows(1)[0])] == [
-        Transition("p u : Prop\nh0 : p ∧ u\n⊢ u ∧ p ∨ 0 = 0", "constructor", 1)
-    ]
+    (found,) = steps_of(rows(1)[0])
+    assert found.transition == Transition("p u : Prop\nh0 : p ∧ u\n⊢ u ∧ p ∨ 0 = 0", "constructor", 1)
     (found,) = steps_of(TRACE)
     assert (found.theorem, found.transition) == ("A.lean:u", Transition("⊢ q", "rfl", 4))
     (found,) = steps_of(LEANTREE)
@@ -112,16 +102,12 @@ def test_local_files_of_every_kind_are_read(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "b.jsonl.gz", "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in plain)
     (tmp_path / "a.lean").write_text("theorem a : True :=\n  trivial\n\n-- \u2028 end", encoding="utf-8")
-    cache = str(tmp_path / "cache")
+    cache, files = str(tmp_path / "cache"), {"transitions": ("a.parquet", "a.jsonl", "b.jsonl.gz"), "lean": ("*.lean",)}
     for streaming in (False, True):
         found = {
             name: list(open_source(parse(f"{kind}:{tmp_path / name}"), streaming=streaming, cache=cache).once(100))
-            for kind, name in [
-                ("transitions", "a.parquet"),
-                ("transitions", "a.jsonl"),
-                ("transitions", "b.jsonl.gz"),
-                ("lean", "*.lean"),
-            ]
+            for kind, names in files.items()
+            for name in names
         }
         assert found["a.parquet"] == found["b.jsonl.gz"] == plain
         assert found["a.jsonl"] == [*plain, LEANTREE]
@@ -129,8 +115,6 @@ def test_local_files_of_every_kind_are_read(tmp_path: Path) -> None:
 
 
 # --- documents ------------------------------------------------------------------------------------------------------
-
-
 def test_a_state_too_long_loses_hypotheses_from_its_start_and_never_its_goal() -> None:
     tokenizer = tiny_tokenizer()
     state = "".join(f"h{number} : p ∧ q\n" for number in range(20)) + "⊢ q ∧ p"
@@ -138,10 +122,8 @@ def test_a_state_too_long_loses_hypotheses_from_its_start_and_never_its_goal() -
     (document,) = Encoder(tokenizer, "transitions", data(), Room(60), 0).documents(row, "train", 0)
     assert len(document.tokens) <= 60
     text = tokenizer.decode(document.tokens[: document.prompt])
-    assert text.endswith("v19 : p ∧ q\n⊢ q ∧ p")
-    assert "v0 :" not in text
-    assert document.tokens[-1] == EOS
-    assert document.tokens[document.prompt - 1] == TACTIC
+    assert text.endswith("v19 : p ∧ q\n⊢ q ∧ p") and "v0 :" not in text
+    assert (document.tokens[document.prompt - 1], document.tokens[-1]) == (TACTIC, EOS)
 
 
 def test_texts_are_cut_and_transitions_as_text_carry_their_value() -> None:
@@ -152,13 +134,11 @@ def test_texts_are_cut_and_transitions_as_text_carry_their_value() -> None:
     assert abs(sum(piece.characters for piece in pieces) - 99) <= len(pieces)
     settings = replace(data(), transitions_as_text=True)
     (document,) = Encoder(tokenizer, "transitions", settings, Room(64), 0).documents(rows(3)[2], "train", 0)
-    assert document.tokens[:2] == (BOS, STATE)
-    assert document.tokens[-1] == tokenizer.value_token(3)
+    assert document.tokens[:2] == (BOS, STATE) and document.tokens[-1] == tokenizer.value_token(3)
     assert (document.prompt, document.remaining_steps) == (1, None)
 
 
 # --- augmentation ---------------------------------------------------------------------------------------------------
-
 STATE_TEXT = "n m : Nat\np : Prop\nh : n = m\nhp : p\nh₂ : m = n →\n  p\n⊢ n + m = m + n\n\ncase b\nx : Nat\n⊢ x = x"
 
 
@@ -185,8 +165,6 @@ def test_renaming_means_the_same_to_the_network() -> None:
 
 
 # --- packing --------------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 50), max_size=80))
 def test_first_fit_decreasing_agrees_with_its_definition(lengths: list[int]) -> None:
@@ -220,26 +198,17 @@ def test_documents_of_one_row_do_not_see_each_other() -> None:
 
 
 # --- the loader -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.compute
 @pytest.mark.parametrize("streaming", [False, True])
 def test_the_loader_goes_on_at_the_exact_sample(tmp_path: Path, streaming: bool) -> None:
     file = write_jsonl(tmp_path / "t.jsonl", rows(50))
-    config = data(
-        f"transitions:{file}",
-        "text:bank*0.5",
-        streaming=streaming,
-        cache=str(tmp_path / "cache"),
-        shuffle_hypotheses=True,
-    )
+    options = {"streaming": streaming, "cache": str(tmp_path / "cache"), "shuffle_hypotheses": True}
+    config = data(f"transitions:{file}", "text:bank*0.5", **options)
     whole = loader(config).rows(23)
     for cut in (3, 11):
-        first = loader(config)
+        first, second = loader(config), loader(config)
         before = first.rows(cut)
-        state = json.loads(json.dumps(first.state()))
-        second = loader(config)
-        second.restore(state)
+        second.restore(json.loads(json.dumps(first.state())))
         assert before + second.rows(23 - cut) == whole
 
 
@@ -258,8 +227,7 @@ def test_held_out_theorems_are_never_trained_on(tmp_path: Path) -> None:
     config = replace(data(f"transitions:{file}", cache=str(tmp_path / "cache")), held_out=3, valid_tokens=10_000)
     kept = {document.tokens for document in held_out(config, tiny_tokenizer(), Room(96), 0)[0]}
     trained = {document.tokens for row in loader(config).rows(40) for document in row}
-    assert len(kept) + len(trained) == 60
-    assert not kept & trained
+    assert len(kept) + len(trained) == 60 and not kept & trained
 
 
 def test_data_that_is_all_held_out_is_an_error_and_not_an_endless_search(
@@ -314,9 +282,8 @@ def after_texts(row: dict[str, object], **options: bool) -> list[str]:
     """The states after that a row's documents end with, as text."""
     tokenizer = tiny_tokenizer()
     encoder = Encoder(tokenizer, "transitions", DataSettings(held_out=0, state_after=True, **options), Room(200), 0)
-    return [
-        tokenizer.decode(each.tokens[-each.after :]) if each.after else "" for each in encoder.documents(row, "all", 0)
-    ]
+    documents = encoder.documents(row, "all", 0)
+    return [tokenizer.decode(each.tokens[-each.after :]) if each.after else "" for each in documents]
 
 
 def test_the_state_after_has_the_names_of_the_state_before_and_of_the_tactic() -> None:

@@ -1,6 +1,7 @@
 """The loss against autograd, its metrics against counting, and what a stage is said to cost."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -23,12 +24,13 @@ from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.training.small import SHAPE
 
 
-def documents(count: int = 7) -> list[Document]:
+def documents(weights: Sequence[float] = (1.0,) * 7) -> list[Document]:
     generator = torch.Generator().manual_seed(3)
     found = []
-    for number in range(count):
+    for number, weight in enumerate(weights):
         tokens = tuple(torch.randint(5, 300, (6 + 3 * number,), generator=generator).tolist())
-        found.append(Document(tokens, 3 + number, float(number % 4) if number % 3 else None, 10))
+        value = float(number % 4) if number % 3 else None
+        found.append(Document(tokens, 3 + number, value, 10, weight=weight))
     return found
 
 
@@ -86,16 +88,13 @@ def test_calibration_is_the_gap_between_confidence_and_hits() -> None:
     assert gap == pytest.approx((2 + 1 - float(unsure.softmax(-1)[0])) / 4, abs=1e-3)
 
 
-def steps(
-    settings: StepSettings, micro: int, shape: ModelConfig = SHAPE
-) -> tuple[list[float], dict[str, torch.Tensor]]:
+def steps(settings: StepSettings, micro: int) -> tuple[list[float], dict[str, torch.Tensor]]:
     torch.manual_seed(0)
-    model = Transformer(shape)
+    model = Transformer(SHAPE)
     model.reset(torch.Generator().manual_seed(0))
     trainer = Trainer(model, settings, RankDevice(torch.device("cpu"), bf16=False))
-    rows = [(each,) for each in documents(6)]
-    length = 32
-    made = [collate(rows[start : start + micro], length) for start in range(0, 6, micro)]
+    rows = [(each,) for each in documents()[:6]]
+    made = [collate(rows[start : start + micro], 32) for start in range(0, 6, micro)]
     return [trainer.step(made)["loss"] for _ in range(3)], model.state_dict()
 
 
@@ -125,7 +124,7 @@ def loss_and_metrics(rows: list[Document], settings: LossSettings) -> tuple[floa
 
 
 def test_the_state_after_is_predicted_behind_its_mark_and_changes_nothing_before_it() -> None:
-    first, second = documents(2)
+    first, second = documents()[:2]
     longer = with_state_after(first, tiny_tokenizer(), "p q : Prop\n⊢ q ∧ p", 60)
     assert longer.tokens[: len(first.tokens)] == first.tokens and longer.predicted == first.predicted
     batch = collate([(longer, second)], 96)
@@ -144,7 +143,7 @@ def test_the_state_after_is_predicted_behind_its_mark_and_changes_nothing_before
 @pytest.mark.parametrize("number", [math.inf, math.nan])
 def test_a_gradient_that_is_not_finite_stops_the_step_and_changes_nothing(number: float) -> None:
     trainer = Trainer(tiny_model(context=64), StepSettings(), RankDevice(torch.device("cpu"), bf16=False))
-    batches: list[PackedBatch] = [collate([(each,) for each in documents(3)], 32)]
+    batches: list[PackedBatch] = [collate([(each,) for each in documents()[:3]], 32)]
     trainer.step(batches)
     before = {name: value.clone() for name, value in trainer.model.state_dict().items()}
     # The loss stays finite: only the gradient shows the overflow.
@@ -160,10 +159,8 @@ def test_a_gradient_that_is_not_finite_stops_the_step_and_changes_nothing(number
 def test_rates_rise_stay_and_fall() -> None:
     rates = RateSettings(decay=0.5, floor=0.1)
     factors = [rates.factor(step, 100) for step in range(100)]
-    assert factors[:50] == [1.0] * 50
-    assert factors[74] == pytest.approx(0.51)
-    assert factors == sorted(factors, reverse=True)
-    assert factors[99] == 0.1
+    assert factors == sorted(factors, reverse=True) and factors[:50] == [1.0] * 50
+    assert factors[74] == pytest.approx(0.51) and factors[99] == 0.1
 
 
 def test_operations_are_counted_as_torch_counts_them() -> None:
@@ -185,32 +182,18 @@ def test_operations_are_counted_as_torch_counts_them() -> None:
 WEIGHTS = (0.001, 2.5, 1.0, 0.02, 7.0)
 
 
-def weighted_documents(weights: tuple[float, ...] = WEIGHTS) -> list[Document]:
-    generator = torch.Generator().manual_seed(3)
-    found = []
-    for number, weight in enumerate(weights):
-        tokens = tuple(torch.randint(5, 300, (6 + 3 * number,), generator=generator).tolist())
-        value = float(number) if number == 2 else None
-        found.append(Document(tokens, 3 + number, value, 10, weight=weight))
-    return found
-
-
-def trainer(device: RankDevice | None = None) -> Trainer:
-    settings = StepSettings(OptimizerSettings(warmup=1))
-    return Trainer(tiny_model(context=128), settings, device or RankDevice(torch.device("cpu"), bf16=False))
+def trainer() -> Trainer:
+    return Trainer(tiny_model(context=128), StepSettings(), RankDevice(torch.device("cpu"), bf16=False))
 
 
 def loss_and_gradient(batches: list[PackedBatch], of: Trainer) -> tuple[float, torch.Tensor]:
     """Of one step's batches, without the update."""
     totals = of._totals(batches)
-    loss = torch.zeros(())
-    for batch in batches:
-        loss = loss + of.objective(batch, totals)[0]
+    loss = sum((of.objective(batch, totals)[0] for batch in batches), torch.zeros(()))
     of.model.zero_grad()
     loss.backward()
-    return float(loss.detach()), torch.cat(
-        [each.grad.flatten() for each in of.model.parameters() if each.grad is not None]
-    )
+    gradients = [each.grad.flatten() for each in of.model.parameters() if each.grad is not None]
+    return float(loss.detach()), torch.cat(gradients)
 
 
 def expected(rows: list[Document]) -> float:
@@ -221,11 +204,10 @@ def expected(rows: list[Document]) -> float:
 
 
 def test_the_loss_is_the_weighted_mean_over_tokens_however_rows_are_packed_and_cut_into_batches() -> None:
-    rows = [replace(row, remaining_steps=None) for row in weighted_documents()]
+    rows = [replace(row, remaining_steps=None) for row in documents(WEIGHTS)]
     whole, gradient = loss_and_gradient([collate([tuple(rows)], 128)], trainer())
     assert whole == pytest.approx(expected(rows), rel=1e-5)
-    parts = [collate([(row,)], 64) for row in rows]
-    split, other = loss_and_gradient(parts, trainer())
+    split, other = loss_and_gradient([collate([(row,)], 64) for row in rows], trainer())
     assert split == pytest.approx(whole, rel=1e-5) and torch.allclose(gradient, other, atol=1e-5)
 
 
@@ -240,7 +222,7 @@ class OneOfTwo(RankDevice):
 
 
 def test_the_mean_over_ranks_is_the_weighted_mean_over_all_their_tokens() -> None:
-    rows = [replace(row, remaining_steps=None) for row in weighted_documents()]
+    rows = [replace(row, remaining_steps=None) for row in documents(WEIGHTS)]
     shares = [collate([tuple(rows[:2])], 64), collate([tuple(rows[2:])], 64)]
     losses = []
     for mine, other in (shares, reversed(shares)):
@@ -251,13 +233,11 @@ def test_the_mean_over_ranks_is_the_weighted_mean_over_all_their_tokens() -> Non
 
 
 def test_what_is_reported_knows_no_weights() -> None:
-    settings = LossSettings()
-    found = []
+    settings, found = LossSettings(), []
     for weights in (WEIGHTS, (1.0,) * 5):
-        batch = collate([tuple(weighted_documents(weights))], 128)
-        found.append(
-            report(Objective(tiny_model(context=128), settings)(batch, Totals(batch.weight, 1.0))[1], settings)
-        )
+        batch = collate([tuple(documents(weights))], 128)
+        _, sums = Objective(tiny_model(context=128), settings)(batch, Totals(batch.weight, 1.0))
+        found.append(report(sums, settings))
     assert found[0] == found[1] and found[0]["value_loss"] > 0
 
 
@@ -268,7 +248,7 @@ def moved(model: nn.Module, by: float) -> None:
             parameter.add_(by)
 
 
-def test_it_moves_a_part_of_the_way_with_every_step():
+def test_an_average_moves_a_part_of_the_way_with_every_step_and_an_error_while_it_acts_leaves_the_latest_weights():
     model = nn.Linear(1, 1)
     put(model, {"weight": torch.zeros(1, 1), "bias": torch.zeros(1)})
     average = WeightAverage(model, 4)
@@ -279,12 +259,6 @@ def test_it_moves_a_part_of_the_way_with_every_step():
         # 1/4 of 1, then 3/4 of that and 1/4 of 2
         assert model.weight.item() == pytest.approx(0.25 * 0.75 + 0.5)
     assert model.weight.item() == 2.0
-
-
-def test_an_error_while_it_acts_leaves_the_latest_weights():
-    model = nn.Linear(2, 2)
-    average = WeightAverage(model, 10)
-    moved(model, 1.0)
     latest = weights_of(model)
     with pytest.raises(OSError), average.acting(model):
         raise OSError("disk full")

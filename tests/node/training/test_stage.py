@@ -20,6 +20,7 @@ from node.model.checkpoint_folders import complete, latest
 from node.model.tokenizer import Tokenizer
 from node.training import __main__ as cli, recipe, stage
 from node.training.loader import PackedBatch
+from node.training.settings import StageSettings
 from node.training.stage import STABLE, run_stage
 from node.training.trainer import Trainer
 from tests.node.training.small import curve, rows, small, write_jsonl
@@ -33,16 +34,10 @@ def checkpoints(folder: Path, run: str = "run") -> Path:
     return folder / "runs" / run / "checkpoints"
 
 
-def command(stage: str, settings: object) -> list[str]:
-    return [sys.executable, "-m", "node.training", stage, *recipe.flags(stage, settings)]  # type: ignore[arg-type]
-
-
 def test_a_stage_learns_and_keeps_what_it_was(tmp_path: Path) -> None:
-    settings = small(tmp_path, steps=30, evaluate_every=30, save_every=30, log_every=8)
-    metrics = run_stage("sft", settings)
+    metrics = run_stage("sft", small(tmp_path, steps=30, evaluate_every=30, save_every=30, log_every=8))
     losses = curve(tmp_path)
-    assert list(losses) == [1, 8, 16, 24, 30]
-    assert losses[30] < 0.7 * losses[1]
+    assert list(losses) == [1, 8, 16, 24, 30] and losses[30] < 0.7 * losses[1]
     assert {"valid_loss", "valid_bits_per_byte", "valid_tactic_accuracy", "valid_value_error"} <= metrics.keys()
     assert (checkpoints(tmp_path) / STABLE).read_text().strip() == "step-000030"
     found = checkpoint.load(checkpoints(tmp_path) / "step-000030")
@@ -65,17 +60,18 @@ def test_a_stage_says_how_many_rows_are_too_long(tmp_path: Path, capsys: pytest.
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_killed_in_a_step_it_goes_on_with_the_same_losses(tmp_path: Path, ranks: int) -> None:
+    def trained(settings: StageSettings, **fault: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "node.training", "sft", *recipe.flags("sft", settings)]
+        environment = {**os.environ, **fault}
+        return subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
+
     settings = small(tmp_path, ranks=ranks, save_every=2)
-    undisturbed = replace(settings, run="undisturbed")
-    assert subprocess.run(command("sft", undisturbed), cwd=ROOT, check=False).returncode == 0
-    fault = {**os.environ, faults.VARIABLE: f"trainer-{ranks - 1}:in-step#4"}
-    died = subprocess.run(command("sft", settings), cwd=ROOT, env=fault, check=False, capture_output=True, text=True)
-    assert died.returncode != 0
-    if ranks > 1:
-        assert f"rank {ranks - 1} died (SIGKILL)" in died.stderr
-    assert subprocess.run(command("sft", settings), cwd=ROOT, check=False).returncode == 0
-    assert curve(tmp_path) == curve(tmp_path, run="undisturbed")
-    assert curve(tmp_path, "gradient_norm") == curve(tmp_path, "gradient_norm", run="undisturbed")
+    assert trained(replace(settings, run="undisturbed")).returncode == 0
+    died = trained(settings, **{faults.VARIABLE: f"trainer-{ranks - 1}:in-step#4"})
+    assert died.returncode != 0 and (ranks == 1 or f"rank {ranks - 1} died (SIGKILL)" in died.stderr)
+    assert trained(settings).returncode == 0
+    for name in ("loss", "gradient_norm"):
+        assert curve(tmp_path, name) == curve(tmp_path, name, run="undisturbed")
 
 
 def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(
@@ -107,29 +103,27 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(
 def test_what_does_not_fit_is_refused_with_the_reason(tmp_path: Path) -> None:
     settings = small(tmp_path, steps=2)
     run_stage("sft", settings)
-    with pytest.raises(InputError, match=r"batch_tokens was 192, is 288.*another --run"):
-        run_stage("sft", replace(settings, batch_tokens=288))
-    with pytest.raises(InputError, match="is a run of sft, not of midtrain"):
-        run_stage("midtrain", settings)
-    other = tmp_path / "other.json"
-    Tokenizer.train(["a b c"] * 5, 300).save(other)
+    Tokenizer.train(["a b c"] * 5, 300).save(tmp_path / "other.json")
     start = str(tmp_path / "runs" / "run")
-    with pytest.raises(InputError, match=r"other\.json is not the tokenizer of"):
-        run_stage("sft", replace(settings, run="next", start=start, tokenizer=str(other)))
-    with pytest.raises(InputError, match="length is 200, and the network reads 96 tokens"):
-        run_stage("sft", replace(settings, run="long", start=start, length=200, batch_tokens=400))
-    with pytest.raises(InputError, match="there is no checkpoint"):
-        run_stage("sft", replace(settings, run="lost", start=str(tmp_path / "nowhere")))
+    for stage_name, changes, says in (
+        ("sft", {"batch_tokens": 288}, r"batch_tokens was 192, is 288.*another --run"),
+        ("midtrain", {}, "is a run of sft, not of midtrain"),
+        ("sft", {"start": start, "tokenizer": str(tmp_path / "other.json")}, r"other\.json is not the tokenizer of"),
+        ("sft", {"start": start, "length": 200, "batch_tokens": 400}, "is 200, and the network reads 96 tokens"),
+        ("sft", {"start": str(tmp_path / "nowhere")}, "there is no checkpoint"),
+    ):
+        with pytest.raises(InputError, match=says):
+            run_stage(stage_name, replace(settings, run="next" if "start" in changes else "run", **changes))
 
 
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--data.sources", "transitions:{empty}"], "there is nothing in it"),
-        (["--data.sources", "transitions:{torn}"], "cannot be read, is it corrupt"),
-        (["--data.sources", "transitions:{lines}"], "line 2 is not JSON"),
-        (["--data.sources", "transitions:{none}"], "there is no such file"),
-        (["--data.sources", "proofs:{drafts}"], "drafts.jsonl: no whole proof: expected the texts"),
+        (["--data.sources", "transitions:{folder}/empty.jsonl"], "there is nothing in it"),
+        (["--data.sources", "transitions:{folder}/torn.parquet"], "cannot be read, is it corrupt"),
+        (["--data.sources", "transitions:{folder}/lines.jsonl"], "line 2 is not JSON"),
+        (["--data.sources", "transitions:{folder}/none.jsonl"], "there is no such file"),
+        (["--data.sources", "proofs:{folder}/drafts.jsonl"], "drafts.jsonl: no whole proof: expected the texts"),
         (["--data.sources", "poems:bank"], "KIND:WHERE"),
         (["--preset", "huge"], "no preset `huge`"),
         (["--batch-tokens", "64"], "less than one row"),
@@ -139,19 +133,12 @@ def test_what_does_not_fit_is_refused_with_the_reason(tmp_path: Path) -> None:
 def test_bad_input_ends_with_code_2_and_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], said: str
 ) -> None:
-    files = {
-        "empty": "e.jsonl",
-        "torn": "torn.parquet",
-        "lines": "lines.jsonl",
-        "none": "none.jsonl",
-        "drafts": "drafts.jsonl",
-    }
-    (tmp_path / "e.jsonl").write_text("")
+    (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "drafts.jsonl").write_text('{"name": "t", "proof": "rfl"}\n')
     (tmp_path / "torn.parquet").write_bytes(b"PAR1 this is no table PAR1")
     row = json.dumps({"state": "⊢ True", "tactic": "trivial", "remaining_steps": 1})
     (tmp_path / "lines.jsonl").write_text(f"{row}\n{{torn\n", encoding="utf-8")
-    filled = [flag.format(**{name: tmp_path / file for name, file in files.items()}) for flag in flags]
+    filled = [flag.format(folder=tmp_path) for flag in flags]
     code = cli.main(["sft", "--directory", str(tmp_path / "runs"), "--data.cache", str(tmp_path / "cache"), *filled])
     assert code == 2
     assert said in " ".join(capsys.readouterr().err.split())

@@ -77,12 +77,10 @@ def test_a_run_has_the_same_curves_in_a_tracker_and_goes_on_there(
 
 def test_a_tracker_that_is_unknown_or_not_installed_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    for setting, problem in (
-        ("wandb:p", r"pip install 'proofmesh\[wandb\]'"),
-        ("mlflow", "no tracker 'mlflow'; use ten"),
-    ):
-        with pytest.raises(UserError, match=problem):
-            check_tracker(setting)
+    with pytest.raises(UserError, match=r"pip install 'proofmesh\[wandb\]'"):
+        check_tracker("wandb:p")
+    with pytest.raises(UserError, match="no tracker 'mlflow'; use ten"):
+        check_tracker("mlflow")
 
 
 def test_training_goes_on_without_a_tracker_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +100,7 @@ def test_training_goes_on_without_a_tracker_that_fails(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(tracking, "TRACKERS", {"bad": (Told, "json"), "good": (Told, "json")})
     tracked = Tracked("bad:full, good", tmp_path, {})
-    tracked.write(1, {"loss": 1.0})
-    tracked.write(2, {"loss": 1.0})
+    for step in (1, 2):
+        tracked.write(step, {"loss": 1.0})
     tracked.close()
     assert heard == ["full 1", "proofmesh 1", "proofmesh 2", "proofmesh closed"]

@@ -30,15 +30,14 @@ def write_rows(folder: Path) -> tuple[str, ...]:
 
 def trained_writer(folder: Path, **changes: Any) -> Path:
     """The folder of the run."""
-    data = DataSettings(sources=write_rows(folder), held_out=0)
-    seldom = {"evaluate_every": 1000, "save_every": 1000}
-    size = {"steps": 110, "batch_tokens": 384, "micro_tokens": 384, "bf16": "off"}
-    settings = small(
-        folder,
-        data=data,
-        model=replace(SHAPE, width=48, hidden=96, heads=2, kv_heads=2),
-        rates=RateSettings(warmup=5),
-        **(size | seldom | changes),
-    )
-    run_stage("sft", settings)
+    size = {"steps": 110, "batch_tokens": 384, "micro_tokens": 384}
+    return trained(folder, write_rows(folder), SHAPE.context, **(size | changes))
+
+
+def trained(folder: Path, sources: tuple[str, ...], context: int, **changes: Any) -> Path:
+    """The folder of a run on these rows."""
+    data = DataSettings(sources=sources, held_out=0)
+    model = replace(SHAPE, width=48, hidden=96, heads=2, kv_heads=2, context=context)
+    seldom = {"bf16": "off", "evaluate_every": 1000, "save_every": 1000, "rates": RateSettings(warmup=5)}
+    run_stage("sft", small(folder, data=data, model=model, **(seldom | changes)))
     return folder / "runs/run"

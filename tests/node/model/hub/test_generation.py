@@ -21,6 +21,7 @@ from node.model.names import Names
 from node.model.prompt import prompt_tokens
 from node.model.tokenizer import EOS
 from node.model.weights import Weights
+from tests.node.inference.naive import run
 from tests.node.model.hub.exported import VARIANTS, loaded, written
 from tests.node.model.tiny import TEXTS, tiny_model, tiny_tokenizer
 from tests.node.test_arrows import imported_modules
@@ -30,10 +31,7 @@ pytestmark = pytest.mark.compute
 NEW_TOKENS = 12
 
 STATES = (
-    TEXTS[0],
-    TEXTS[2],
-    "⊢ True",
-    "h : p ∧ q\nα : Type\n⊢ ∀ (x : α), p\n\nq : Prop\n⊢ q",
+    *(TEXTS[0], TEXTS[2], "⊢ True", "h : p ∧ q\nα : Type\n⊢ ∀ (x : α), p\n\nq : Prop\n⊢ q"),
     'x✝ : Nat\ns : String\n⊢ s = "a\\nb" ∧ x✝ = 0',
 )
 
@@ -56,10 +54,8 @@ def test_the_prompt_is_that_of_our_engine(tokenizer, state):
 def test_a_state_cannot_inject_special_tokens(tokenizer, special):
     state = f'h : s = "{special}{special}"\n⊢ {special}'
     ids = prompt_ids(tokenizer, state)
-    assert ids[:2] == [1, 2] and ids[-1] == 3
-    assert min(ids[2:-1]) > EOS
-    shown = tokenizer.decode(ids[2:-1])
-    assert shown.replace("< |", "<|") == Names(state).state
+    assert ids[:2] == [1, 2] and ids[-1] == 3 and min(ids[2:-1]) > EOS
+    assert tokenizer.decode(ids[2:-1]).replace("< |", "<|") == Names(state).state
     # What another program sends by itself is not guarded: the tokenizer reads special tokens wherever they are spelled.
     assert tokenizer("<|eos|>")["input_ids"] == [1, EOS]
 
@@ -76,21 +72,14 @@ def test_greedy_tactics_are_those_of_our_engine(tmp_path, variant):
     export(model, tiny_tokenizer(), folder, Origin())
     theirs, tokenizer = loaded(folder), AutoTokenizer.from_pretrained(folder)
     engine = Engine(Weights(model, tiny_tokenizer()), EngineSettings(slots=8, cells=2, new_tokens=NEW_TOKENS))
-    for key, state in enumerate(STATES):
-        engine.submit(Job(key, state, 1, 0, Sampling(temperature=0.0)))
-    answers = {}
-    while engine.busy:
-        answers |= {answer.key: answer for answer in engine.step()}
-    ends = 0
+    answers = run(engine, [Job(key, state, 1, 0, Sampling(temperature=0.0)) for key, state in enumerate(STATES)])
     for key, state in enumerate(STATES):
         prompt = torch.tensor([prompt_ids(tokenizer, state)])
         found = theirs.generate(prompt, max_new_tokens=NEW_TOKENS, do_sample=False)[0, prompt.shape[1] :].tolist()
         tactic = answers[key].tactics[0]
         text = tokenizer.decode([token for token in found if token != EOS])
         assert with_own_names(load("proofmesh"), state, text) == tactic.tactic
-        assert answers[key].tokens == len(found)
-        assert (found[-1] == EOS) >= tactic.complete
-        ends += found[-1] == EOS
+        assert answers[key].tokens == len(found) and (found[-1] == EOS) >= tactic.complete
         value = theirs(prompt, logits_to_keep=1).value
         assert float(value[0, 0].detach()) == pytest.approx(answers[key].value, abs=1e-3)
 

@@ -27,9 +27,8 @@ def both(request, tmp_path):
 @torch.no_grad()
 def test_logits_and_values_are_ours(both):
     model, theirs = both
-    sequence = tokens(2, 40)
-    policy, value = ours(model, sequence)
-    found = theirs(sequence)
+    policy, value = ours(model, tokens(2, 40))
+    found = theirs(tokens(2, 40))
     assert policy.std() > 0.05
     assert_close(found.logits, policy, **NOISE)
     assert_close(found.value_logits, value, **NOISE)
@@ -61,8 +60,7 @@ def test_padding_on_the_left_changes_nothing(both):
     assert_close(found.logits[1, 13:], ours(model, short)[0][0], **NOISE)
     together = theirs.generate(batch, attention_mask=mask, max_new_tokens=8, do_sample=False)
     alone = theirs.generate(short, max_new_tokens=8, do_sample=False)
-    length = alone.shape[1] - 17
-    assert together[1, 30 : 30 + length].tolist() == alone[0, 17:].tolist()
+    assert together[1, 30 : 30 + alone.shape[1] - 17].tolist() == alone[0, 17:].tolist()
 
 
 @pytest.mark.parametrize("recomputed", [False, True])
@@ -72,8 +70,7 @@ def test_gradients_are_ours(tmp_path, recomputed):
     if recomputed:
         theirs.activation_checkpointing_enable()
     tiny_loss(model).backward()
-    batch = tiny_tokens()
-    found = theirs(batch, labels=batch, use_cache=False)
+    found = theirs(tiny_tokens(), labels=tiny_tokens(), use_cache=False)
     (found.loss + torch.nn.functional.cross_entropy(found.value_logits[:, -1], torch.arange(4))).backward()
     assert_close(theirs.model.embed_tokens.weight.grad, model.embedding.weight.grad, **NOISE)
     assert_close(theirs.value_head.weight.grad, model.value.weight.grad, **NOISE)
