@@ -15,7 +15,7 @@ from node.bank.sources import read_rows
 from node.bank.statements import Refused, theorem
 from node.lean.text.lexing import lex
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.bank.stand_ins import WORKBOOK, lines
+from tests.node.bank.stand_ins import NUMINA, WORKBOOK, lines
 
 
 def benchmark(name, statement, split="valid", header="open Nat\n\n"):
@@ -99,44 +99,34 @@ def test_the_key_of_a_statement_depends_on_toolchain_and_header():
     assert len({key(one, statement), key(other, statement), key(one, Theorem("a", "", "1 = 1"))}) == 3
 
 
-def workbook():
-    text = "theorem lean_workbook_2 : ∀ n : Nat, n = n  :=  by sorry"
-    found = [WORKBOOK[0], {**WORKBOOK[0], "id": "lean_workbook_2", "formal_statement": text}]
-    return [*found, {**found[0], "tactic": "simp"}]  # the dataset has a row for each step of a proof
-
-
-def numina():
-    text = (
-        "import Mathlib\nopen Nat\n\n/- What is $1 + 1$? -/\nlemma helper : 1 = 1 := by\n  rfl\n\n"
-        "/-- The answer. -/\ntheorem number_theory_7 (n : Nat) (h₀ : n = 1) : -- of one\n    n + n = 2 := by\n"
-        "  have h : n = 1 := by exact h₀\n  rw [h]\n"
-    )
-    common = {"problem": "What?", "answer": "2", "author": "human", "formal_ground_truth": "", "rl_data": {"n": 1}}
-    return [{"uuid": "0-1", "formal_statement": text, "ground_truth_type": "complete", **common}]
-
-
 @pytest.mark.compute
 def test_lean_workbook_rows_are_read_from_json_and_parquet_alike(tmp_path):
     import pyarrow
     import pyarrow.parquet
 
-    (tmp_path / "lean_workbook.json").write_text(json.dumps(workbook()))
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(workbook()), tmp_path / "workbook.parquet")
-    found = [
-        Reader("w").collect(read_rows(str(tmp_path / name))) for name in ("lean_workbook.json", "workbook.parquet")
-    ]
-    assert found[0] == found[1]
-    assert [each.theorem.name for each in found[0].statements] == ["lean_workbook_1", "lean_workbook_2"]
-    assert found[0].repeated == 1 and {each.split for each in found[0].statements} == {"train"}
-    assert {each.theorem.header for each in found[0].statements} == {MINIF2F_HEADER}
+    text = "theorem lean_workbook_2 : ∀ n : Nat, n = n  :=  by sorry"
+    rows = [WORKBOOK[0], {**WORKBOOK[0], "id": "lean_workbook_2", "formal_statement": text}]
+    rows.append({**WORKBOOK[0], "tactic": "simp"})  # the dataset has a row for each step of a proof
+    (tmp_path / "lean_workbook.json").write_text(json.dumps(rows))
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "workbook.parquet")
+    names = ("lean_workbook.json", "workbook.parquet")
+    first, second = (Reader("w").collect(read_rows(str(tmp_path / name))) for name in names)
+    assert first == second and first.repeated == 1
+    found = [(each.theorem.name, each.split, each.theorem.header) for each in first.statements]
+    assert found == [(f"lean_workbook_{number}", "train", MINIF2F_HEADER) for number in (1, 2)]
 
 
 def test_numina_statements_lose_comments_and_proof_and_keep_what_they_need(tmp_path):
-    [found] = Reader("n").collect(read_rows(str(lines(tmp_path / "n.jsonl", numina())))).statements
-    assert (found.theorem.name, found.theorem.binders) == ("number_theory_7", "(n : Nat) (h₀ : n = 1)")
-    assert found.theorem.conclusion == "n + n = 2"
-    assert found.theorem.header.startswith("import Mathlib\nopen Nat\n\nlemma helper : 1 = 1 := by\n  rfl")
-    assert not lex(found.theorem.header).comments
+    text = (
+        "import Mathlib\nopen Nat\n\n/- What is $1 + 1$? -/\nlemma helper : 1 = 1 := by\n  rfl\n\n"
+        "/-- The answer. -/\ntheorem number_theory_7 (n : Nat) (h₀ : n = 1) : -- of one\n    n + n = 2 := by\n"
+        "  have h : n = 1 := by exact h₀\n  rw [h]\n"
+    )
+    rows = lines(tmp_path / "n.jsonl", [{**NUMINA[0], "formal_statement": text, "formal_ground_truth": ""}])
+    [found] = (each.theorem for each in Reader("n").collect(read_rows(str(rows))).statements)
+    assert (found.name, found.binders, found.conclusion) == ("number_theory_7", "(n : Nat) (h₀ : n = 1)", "n + n = 2")
+    assert found.header.startswith("import Mathlib\nopen Nat\n\nlemma helper : 1 = 1 := by\n  rfl")
+    assert not lex(found.header).comments
 
 
 @pytest.mark.parametrize(
@@ -159,27 +149,19 @@ def test_texts_that_are_no_statement_are_refused_with_the_reason(text, says):
     ("text", "conclusion", "header"),
     [
         ("open Nat in theorem t : succ 0 = 1 := rfl", "succ 0 = 1", "open Nat"),
-        (
-            "open Nat in set_option maxRecDepth 9 in\n@[simp] theorem t : 0 = 0",
-            "0 = 0",
-            "open Nat\nset_option maxRecDepth 9",
-        ),
+        ("open Nat in set_option x 9 in\n@[simp] theorem t : 0 = 0", "0 = 0", "open Nat\nset_option x 9"),
         ("open Nat in\nopen List in\ntheorem t : 0 = 0", "0 = 0", "open Nat\nopen List"),
         ("def f := 1\nopen Nat in theorem t : f = 1", "f = 1", "def f := 1\nopen Nat"),
         ("theorem t : 1 = 1 := Eq.refl 1", "1 = 1", ""),
         (
-            "theorem t : let x := 5; have y : x = 5 := rfl; x = 5 := by\n  rfl",
-            "let x := 5; have y : x = 5 := rfl; x = 5",
+            "theorem t : let x := 5; have y : x = 5 := a; x = 5 := by\n  rfl",
+            "let x := 5; have y : x = 5 := a; x = 5",
             "",
         ),
         ("theorem t : let x := (by exact 5); x = 5 := let y := 1; rfl", "let x := (by exact 5); x = 5", ""),
         ("theorem t : ':' = ':' ∧ \":= 1\" = \":= 1\" := ⟨rfl, rfl⟩", "':' = ':' ∧ \":= 1\" = \":= 1\"", ""),
         ("theorem t : ∀ n : Nat, n = n | 0 => rfl | n + 1 => rfl", "∀ n : Nat, n = n", ""),
-        (
-            "theorem t : ∀ n m : Nat, n + m = m + n\n  | 0, m | m, 0 => by simp\n  | n, m => by omega",
-            "∀ n m : Nat, n + m = m + n",
-            "",
-        ),
+        ("theorem t : ∀ n m : Nat, n = m\n  | 0, m | m, 0 => by simp\n  | n, m => by omega", "∀ n m : Nat, n = m", ""),
         ("theorem t : (match 1 with | 0 => 1 | _ => 2) = 2 := rfl", "(match 1 with | 0 => 1 | _ => 2) = 2", ""),
         ("theorem t : 2 = match 1 with | 0 => 1 | _ => 2 := rfl", "2 = match 1 with | 0 => 1 | _ => 2", ""),
         ("theorem t (x : Int) : | x | = 3 ∧ id = fun y => y := by", "| x | = 3 ∧ id = fun y => y", ""),

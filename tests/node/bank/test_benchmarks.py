@@ -97,9 +97,7 @@ def test_a_file_as_editors_of_windows_write_it_is_read(tmp_path, name):
 def test_files_of_several_kinds_are_one_benchmark_with_each_name_once(tmp_path):
     mine = lines(tmp_path / "mine.jsonl", MINE)
     (tmp_path / "more.txt").write_text("theorem one : 1 = 1\ntheorem three : 3 = 3 := by sorry\n", encoding="utf-8")
-    (tmp_path / "last.lean").write_text(
-        "theorem four : 4 = 4 := sorry\ntheorem five : 5 = 5 := rfl\n", encoding="utf-8"
-    )
+    (tmp_path / "last.lean").write_text("theorem four : 4 = 4 := sorry\ntheorem five : 5 = 5 := rfl\n")
     found = load_benchmark(f"{mine},{tmp_path / 'more.txt'},{tmp_path / 'last.lean'}")
     assert names(found) == ["one", "two", "one_more", "three", "four"]
     assert found.name == "mine, more, last"
@@ -134,6 +132,13 @@ def imported(tmp_path, source, *flags):
     return out
 
 
+def changed(out, **changes):
+    """Change what a bank says of its source."""
+    said = bank.manifest_of(out)
+    record = msgspec.structs.replace(said.sources["minif2f"], **changes)
+    bank.write_manifest(out, msgspec.structs.replace(said, sources={"minif2f": record}))
+
+
 def test_a_bank_is_a_benchmark_with_its_flaws_and_its_source(data, tmp_path):
     out = imported(tmp_path, data / "minif2f.jsonl")
     found = load_benchmark(f"bank:{out}")
@@ -164,9 +169,7 @@ def test_a_bank_whose_statements_are_all_in_train_is_evaluated_on_them_and_one_w
 
 def test_an_imported_bank_may_stand_for_a_data_set_and_says_what_it_lacks(data, tmp_path):
     out = imported(tmp_path, data / "minif2f.jsonl")
-    said = bank.manifest_of(out)
-    record = msgspec.structs.replace(said.sources["minif2f"], statements=5)
-    bank.write_manifest(out, msgspec.structs.replace(said, sources={"minif2f": record}))
+    changed(out, statements=5)
     out.rename(tmp_path / "minif2f")
     found = load_benchmark("minif2f:test", data=[tmp_path])
     assert found.name == "minif2f" and len(found.statements) == 2
@@ -175,9 +178,7 @@ def test_an_imported_bank_may_stand_for_a_data_set_and_says_what_it_lacks(data, 
 
 def test_a_bank_of_another_lean_is_refused(data, tmp_path):
     out = imported(tmp_path, data / "minif2f.jsonl")
-    said = bank.manifest_of(out)
-    record = msgspec.structs.replace(said.sources["minif2f"], lean="4.9.0", library={"mathlib": "0123456789abcdef"})
-    bank.write_manifest(out, msgspec.structs.replace(said, sources={"minif2f": record}))
+    changed(out, lean="4.9.0", library={"mathlib": "0123456789abcdef"})
     with pytest.raises(BankError, match=r"tried under Lean 4\.9\.0, and this is Lean 4\.35\.0; import it again"):
         check_lean(load_benchmark(f"bank:{out}"), LeanToolchain(("lean",), version="4.35.0"))
     with pytest.raises(BankError, match=r"mathlib was at 0123456789ab when .* and is absent now"):
@@ -258,11 +259,9 @@ async def test_statements_that_lean_does_not_take_are_told_apart_and_the_others_
     rows.append({"name": "far", "statement": "theorem far : 1 = 1", "header": "import Mathlib"})
     found = load_benchmark(str(lines(tmp_path / "mine.jsonl", rows)))
     asked: list[int] = []
-    toolchain = find(LeanSettings())
+    theorems, toolchain = [each.theorem for each in found.statements], find(LeanSettings())
     for _ in range(2):
-        errors = await elaboration_errors(
-            [each.theorem for each in found.statements], toolchain, folder=tmp_path / "kept", begin=asked.append
-        )
+        errors = await elaboration_errors(theorems, toolchain, folder=tmp_path / "kept", begin=asked.append)
         assert set(errors) == {"bad", "far"}
         assert "Unknown identifier `nope`" in errors["bad"] and errors["far"].startswith(HEADER_REFUSED)
         assert "Mathlib" in errors["far"]

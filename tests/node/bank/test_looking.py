@@ -33,16 +33,12 @@ def test_an_import_records_where_statements_are_from(small):
     assert said.commands["minif2f"] == "proofmesh bank import minif2f --data . --no-check"
 
 
-def test_list_names_known_data_sets_and_the_banks_that_are_there(small, capsys):
+def test_list_names_known_data_sets_and_the_banks_that_are_there_and_stats_what_one_holds(small, capsys):
     capsys.readouterr()
     assert command.main(["list", "--data", "."]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "numinamath-lean" in out and "minif2f.jsonl" in out and "hub:" in out
     assert "pocket" in out and "1 train, 1 valid, 2 test" in out
-
-
-def test_stats_say_what_a_bank_holds(small, capsys):
-    capsys.readouterr()
     assert command.main(["stats", "bank"]) == 0
     out = capsys.readouterr().out
     assert f"digest {bank.digest(small)}" in out and "test: 2 statements, 1 headers" in out
@@ -64,9 +60,8 @@ def test_a_manifest_may_allow_and_ban_tactics(small, capsys):
     assert "1 of its transitions have tactics that it does not allow, first `rw [g]` of a" in capsys.readouterr().out
     bank.write_manifest(small, msgspec.structs.replace(manifest, allow=("rw [",)))
     assert command.main(["stats", "bank"]) == 2
-    assert capsys.readouterr().err.startswith(
-        "proofmesh bank: bank/bank.json: allow: 'rw [' is no tactic: write a head"
-    )
+    told = "proofmesh bank: bank/bank.json: allow: 'rw [' is no tactic: write a head"
+    assert capsys.readouterr().err.startswith(told)
 
 
 def test_check_finds_what_was_changed(small, capsys):
