@@ -23,16 +23,9 @@ OF = plan(budgets=Budgets(simulations=16))
 
 
 def info(role: str, searches: int = 0, facts: NodeFacts | None = None, number: int = 1) -> NodeInfo:
-    return NodeInfo(
-        node_id=named(f"{role}-{number}"),
-        role=role,
-        host="here",
-        pid=1,
-        version="1",
-        started=time.time(),
-        capacity={"searches": searches} if searches else {},
-        facts=facts,
-    )
+    capacity, started = {"searches": searches} if searches else {}, time.time()
+    where = {"node_id": named(f"{role}-{number}"), "role": role, "host": "here", "pid": 1, "version": "1"}
+    return NodeInfo(**where, started=started, capacity=capacity, facts=facts)  # type: ignore[arg-type]
 
 
 async def evaluated(

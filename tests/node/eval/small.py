@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from common.lean import Theorem
 from common.protocol.attempts import AttemptStatistics, Ended, SearchShape
 from common.settings import PLAIN
@@ -32,17 +30,12 @@ DAY = 1_790_000_000.0
 
 
 def plan(**changes: Any) -> Plan:
-    found = Plan(
-        benchmark=BenchmarkFacts(spec="pocket:test", name="pocket", split="test", digest="d1", rows=6, statements=6),
-        lean=LeanFacts(version="4.29.1"),
-        policy="tactics",
-        label="the list of tactics",
-        budgets=Budgets(simulations=SIMULATIONS),
-        samples=TACTICS,
-        sampling=PLAIN,
-        leaves=1,
-    )
-    return msgspec.structs.replace(found, **changes)
+    given: dict[str, Any] = {
+        "benchmark": BenchmarkFacts(spec="pocket:test", name="pocket", split="test", digest="d1", rows=6, statements=6),
+        "lean": LeanFacts(version="4.29.1"), "policy": "tactics", "label": "the list of tactics",
+        "budgets": Budgets(simulations=SIMULATIONS), "samples": TACTICS, "sampling": PLAIN, "leaves": 1,
+    }  # fmt: skip
+    return Plan(**(given | changes))
 
 
 def benchmark(digest: str, spec: str = "FILE.jsonl") -> BenchmarkFacts:
@@ -57,25 +50,11 @@ def statement(name: str, conclusion: str = "", **fields: Any) -> StatementRecord
 def solved(name: str, at: int = 5, number: int = 0, lean_attempts: int = 0) -> AttemptRecord:
     """Solved with the simulation `at`, by its last tactic; without a number of Lean attempts with all its tactics."""
     tried = lean_attempts or at * TACTICS
-    found = AttemptStatistics(
-        simulations=at,
-        solved_at_simulations=at,
-        solved_at_lean_attempts=tried,
-        solved_at_seconds=at / 10,
-        tactics_tried=tried,
-        lean_attempts=tried,
-        seconds=at / 10,
-        tokens=at * 50,
-        shape=SearchShape(
-            expanded=at,
-            expansions=at,
-            solved=(0, 1),
-            unsolved=(0, 0, 1),
-            tried={"simp": at},
-            legal={"simp": 1},
-            used={"simp": 1},
-        ),
-    )
+    used = {"tried": {"simp": at}, "legal": {"simp": 1}, "used": {"simp": 1}}
+    shape = SearchShape(expanded=at, expansions=at, solved=(0, 1), unsolved=(0, 0, 1), **used)
+    when = {"solved_at_simulations": at, "solved_at_lean_attempts": tried, "solved_at_seconds": at / 10}
+    costs = {"simulations": at, "tactics_tried": tried, "lean_attempts": tried, "seconds": at / 10, "tokens": at * 50}
+    found = AttemptStatistics(shape=shape, **when, **costs)  # type: ignore[arg-type]
     script = "  simp"
     return AttemptRecord(name=name, number=number, standing=Standing.SOLVED, script=script, time=DAY, statistics=found)
 

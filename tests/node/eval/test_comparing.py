@@ -19,18 +19,14 @@ def test_the_difference_is_that_of_the_same_statements_and_names_say_which_are_w
     second = write(tmp_path / "b", outcomes({"t1": 2, "t2": 0, "t3": 9, "t4": 64, "t5": 0}))
     found = compared(first, second)
     assert (found.total.statements, found.total.first, found.total.second) == (5, 0.4, 0.6)
-    assert found.total.difference == pytest.approx(0.2)
-    assert found.total.low <= -0.2 and found.total.high >= 0.6
+    assert found.total.difference == pytest.approx(0.2) and found.total.low <= -0.2 and found.total.high >= 0.6
     assert (found.total.both, found.total.only_first, found.total.only_second, found.total.neither) == (1, 1, 2, 1)
     assert found.total.p == found.total.mcnemar == 1.0
-    assert (found.won, found.lost) == (("t3", "t4"), ("t2",))
-    assert found.tries == (1, 1)
-    assert found.warnings == ()
+    assert (found.won, found.lost, found.tries, found.warnings) == (("t3", "t4"), ("t2",), (1, 1), ())
 
 
 def test_statements_that_do_not_count_on_both_sides_are_left_out_and_told(tmp_path):
-    rows = [statement(f"t{number}") for number in range(1, 5)]
-    rows[1] = msgspec.structs.replace(rows[1], refused="unknown constant")
+    rows = [statement(f"t{number}", refused="unknown constant" * (number == 2)) for number in range(1, 5)]
     first = write(tmp_path / "a", [*outcomes({"t1": 3, "t3": 2}), undecided("t4")], rows)
     second = write(tmp_path / "b", outcomes({"t1": 0, "t2": 4, "t4": 4}), rows[:2] + rows[3:])
     found = compared(first, second)
@@ -43,42 +39,30 @@ def test_statements_that_do_not_count_on_both_sides_are_left_out_and_told(tmp_pa
 
 def test_smaller_budgets_are_compared_up_to_what_both_had(tmp_path):
     first = write(tmp_path / "a", outcomes({"t1": 8, "t2": 17, "t3": 0}))
-    second = write(
-        tmp_path / "b",
-        [solved("t1", 9), solved("t2", 2), unsolved("t3", simulations=32)],
-        budgets=Budgets(simulations=32),
-    )
+    records = [solved("t1", 9), solved("t2", 2), unsolved("t3", simulations=32)]
+    second = write(tmp_path / "b", records, budgets=Budgets(simulations=32))
     found = compared(first, second)
     assert [(each.limit, each.exact) for each in found.simulations] == [(8, True), (16, True), (32, True)]
     assert found.exact_simulations == 32
-    by_limit = {each.limit: each.found for each in found.simulations}
-    assert (by_limit[8].only_first, by_limit[8].only_second) == (1, 1)
-    assert (by_limit[16].only_first, by_limit[16].only_second) == (0, 1)
-    assert by_limit[32].both == 2
+    told = [(each.found.only_first, each.found.only_second, each.found.both) for each in found.simulations]
+    assert told == [(1, 1, 0), (0, 1, 1), (0, 0, 2)]
     assert "64 simulations in a, 32 simulations in b" in found.warnings[0]
 
 
 def test_equal_lean_attempts_are_exact_up_to_what_the_shortest_unsolved_attempt_has_tried(tmp_path):
     first = write(tmp_path / "a", [solved("t1", 2), unsolved("t2", tactics=90), unsolved("t3", tactics=200)])
-    second = write(
-        tmp_path / "b", [solved("t1", 30), solved("t2", 20), unsolved("t3", simulations=3, ended=Ended.EXHAUSTED)]
-    )
-    found = compared(first, second)
+    exhausted = unsolved("t3", simulations=3, ended=Ended.EXHAUSTED)
+    found = compared(first, write(tmp_path / "b", [solved("t1", 30), solved("t2", 20), exhausted]))
     assert found.exact_lean_attempts == 90
-    assert [(each.limit, each.exact) for each in found.lean_attempts] == [
-        (8, True),
-        (16, True),
-        (32, True),
-        (64, True),
-        (90, True),
-        (120, False),
-    ]
     by_limit = {each.limit: each for each in found.lean_attempts}
+    assert {limit: each.exact for limit, each in by_limit.items()} == {
+        limit: limit <= 90 for limit in (8, 16, 32, 64, 90, 120)
+    }
     assert (by_limit[8].found.first, by_limit[8].found.second) == (pytest.approx(1 / 3), 0.0)
     assert by_limit[90].found.second == pytest.approx(1 / 3)  # t2 with its 80th tactic, t1 with its 120th
-    assert by_limit[120].open_first == pytest.approx(1 / 3)  # t2 had 90, t3 200
-    assert by_limit[120].open_second == 0.0
-    assert by_limit[120].found.second == pytest.approx(2 / 3)
+    last = by_limit[120]
+    assert (last.open_first, last.open_second) == (pytest.approx(1 / 3), 0.0)  # t2 had 90, t3 200
+    assert last.found.second == pytest.approx(2 / 3)
 
 
 def test_with_several_passes_rates_are_means_and_the_test_takes_as_many_attempts_of_each_side(tmp_path):
@@ -86,15 +70,13 @@ def test_with_several_passes_rates_are_means_and_the_test_takes_as_many_attempts
     second = write(tmp_path / "b", outcomes({"t1": 0, "t2": 5}))
     found = compared(first, second)
     assert (found.total.first, found.total.second) == (0.25, 0.5)
-    assert (
-        found.tries == (1, 1) and not found.single
-    )  # t1 was solved by the second pass, which the other side does not have
+    # t1 was solved by the second pass, which the other side does not have.
+    assert found.tries == (1, 1) and not found.single
     assert (found.total.only_first, found.total.only_second) == (0, 1)
     assert any("a has 2 attempts at a statement and b 1" in each for each in found.warnings)
     both = write(tmp_path / "c", outcomes({"t1": 0, "t2": 0}) + outcomes({"t1": 0, "t2": 4}, number=1))
     found = compared(first, both)
-    assert found.tries == (2, 2)
-    assert (found.won, found.lost) == (("t2",), ("t1",))
+    assert (found.tries, found.won, found.lost) == ((2, 2), ("t2",), ("t1",))
 
 
 def test_seeds_of_a_side_are_averaged_for_each_statement_and_their_spread_is_told(tmp_path):
@@ -103,19 +85,16 @@ def test_seeds_of_a_side_are_averaged_for_each_statement_and_their_spread_is_tol
     second = [write(tmp_path / f"b{seed}", outcomes({"t1": 1, "t2": 1}), seed=seed) for seed in range(3)]
     found = compared(first, second)
     assert found.first.rates == (0.5, 1.0, 0.0)
-    assert found.first.deviation == pytest.approx(0.5)
-    assert found.second.deviation == 0.0
-    assert found.total.first == pytest.approx((2 / 3 + 1 / 3) / 2)
-    assert found.total.difference == pytest.approx(0.5)
+    assert (found.first.deviation, found.second.deviation) == (pytest.approx(0.5), 0.0)
+    assert (found.total.first, found.total.difference) == pytest.approx(((2 / 3 + 1 / 3) / 2, 0.5))
     assert (found.total.low, found.total.high) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert (found.first.label, found.tries, found.warnings) == ("a0 (3 seeds)", (3, 3), ())
 
 
 def test_other_benchmarks_are_paired_by_what_statements_say_twice_said_ones_in_their_order(tmp_path):
-    mine = [statement("t1"), statement("t2"), statement("t3", conclusion="n = n"), statement("t4", conclusion="n = n")]
-    theirs = [
-        statement("u3", conclusion="n = n"),
-        statement("u4", conclusion="n = n"),
+    mine, theirs = ([statement(f"{side}{number}", "n = n") for number in (3, 4)] for side in "tu")
+    mine = [statement("t1"), statement("t2"), *mine]
+    theirs += [
         msgspec.structs.replace(statement("u1"), theorem=msgspec.structs.replace(mine[0].theorem, name="u1")),
         statement("t2", conclusion="n < n"),
     ]

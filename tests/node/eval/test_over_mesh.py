@@ -42,17 +42,12 @@ async def test_a_mesh_evaluates_as_one_process_does(
     broker: BusSettings, bus: Bus, prover: Prover, tmp_path: Path
 ) -> None:
     async with mesh_venue(broker.url, bus.run, "", 0, print) as venue:
-        assert venue.lean.version.startswith("4.")
+        assert venue.lean.version.startswith("4.") and venue.sampling == Sampling(temperature=0.5)
         assert (venue.mesh, venue.policy, venue.leaves) == (bus.run, "tactics", 3)
-        assert venue.sampling == Sampling(temperature=0.5)
         found = await evaluated(venue, tmp_path)
-    assert {name: each.standing for name, each in found.items()} == {
-        "swap": Standing.SOLVED,
-        "false": Standing.UNSOLVED,
-        "missing": Standing.NOT_ELABORATED,
-    }
-    assert found["swap"].script
-    assert found["swap"].statistics.solved_at_simulations >= 1
+    standings = {"swap": Standing.SOLVED, "false": Standing.UNSOLVED, "missing": Standing.NOT_ELABORATED}
+    assert {name: each.standing for name, each in found.items()} == standings
+    assert found["swap"].script and found["swap"].statistics.solved_at_simulations >= 1
 
 
 async def test_a_result_that_the_broker_lost_is_asked_for_again(
@@ -71,8 +66,7 @@ async def test_a_result_that_the_broker_lost_is_asked_for_again(
     monkeypatch.setattr(MeshAttempts, "_watched", deaf_at_first)
     async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:
         found = await evaluated(venue, tmp_path, statements=STATEMENTS[:1])
-    assert found["swap"].standing is Standing.SOLVED
-    assert heard[0] == heard[1]
+    assert found["swap"].standing is Standing.SOLVED and heard[0] == heard[1]
 
 
 async def test_a_network_that_a_learner_goes_on_changing_is_not_evaluated(broker: BusSettings, bus: Bus) -> None:
@@ -82,8 +76,7 @@ async def test_a_network_that_a_learner_goes_on_changing_is_not_evaluated(broker
         async with mesh_venue(broker.url, bus.run, "inference+tactics", 0, print):
             pass
     async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:
-        assert venue.lean.version == "4.35.0"
-        assert venue.weights == {}
+        assert (venue.lean.version, venue.weights) == ("4.35.0", {})
 
 
 @pytest.mark.parametrize(
