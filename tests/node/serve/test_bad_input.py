@@ -15,7 +15,7 @@ BOMB = "theorem t : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by dec
 
 
 async def test_each_bad_snippet_fails_alone(wire):
-    """One that is stopped: test_kimina_client.py, test_over_a_mesh.py."""
+    """One that is stopped: test_kimina_client.py."""
     bad = {
         "-" * (MOST_CHARACTERS + 1): f"characters, more than {MOST_CHARACTERS}: split it",
         "#check sorry\n" * (MOST_SORRIES + 1): f"more than {MOST_SORRIES} `sorry`s: split it",

@@ -14,11 +14,7 @@ from tests.node.rewards.cheats import CHEATS, FALSE, HONEST, Cheat
 pytestmark = pytest.mark.lean
 
 TRUE_AS_STATED = {
-    "a hypothesis in the statement",
-    "another statement",
-    "another name",
-    "a look-alike name",
-    "no theorem at all",
+    *("a hypothesis in the statement", "another statement", "another name", "a look-alike name", "no theorem at all")
 }
 """Proofs of what they state. Only a comparison with the task's statement shows that they prove something else."""
 

@@ -20,12 +20,8 @@ def test_an_answer_claims_a_proof_only_without_errors_and_sorry():
 
 
 def test_only_the_beginning_of_a_text_imports():
-    assert leading_imports("import A\n\n-- why\n/- a /- b -/ -/ import B\ntheorem") == (
-        "import A",
-        "",
-        "-- why",
-        "/- a /- b -/ -/ import B",
-    )
+    found = leading_imports("import A\n\n-- why\n/- a /- b -/ -/ import B\ntheorem")
+    assert found == ("import A", "", "-- why", "/- a /- b -/ -/ import B")
     assert leading_imports("public import A -- x\nopen A\nimport B") == ("public import A -- x",)
     for none in ("", "theorem\nimport A", "/- import A", "-- import A", "/-\nimport A\n-/ def x := 1", "important"):
         assert leading_imports(none) == ()

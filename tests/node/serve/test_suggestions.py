@@ -14,19 +14,15 @@ from tests.node.serve.conftest import Waiting
 STATE = "case h\np q : Prop\nh : p ∧ q\n⊢ q ∧ p\n\n⊢ True"
 
 
-@pytest.fixture
-def encoder(tmp_path: Path) -> Path:
+@pytest.mark.compute
+async def test_editors_get_tactics_and_vectors_and_only_from_models_that_are_configured(
+    run_folder: Path, tmp_path: Path
+) -> None:
     from node.retrieval.encoder import fresh_encoder, save_encoder
     from node.retrieval.train_command import Shape
 
-    save_encoder(fresh_encoder(Shape(kind="static", width=8), [STATE], 64), tmp_path / "encoder")
-    return tmp_path / "encoder"
-
-
-@pytest.mark.compute
-async def test_editors_get_tactics_and_vectors_and_only_from_models_that_are_configured(
-    run_folder: Path, encoder: Path
-) -> None:
+    encoder = tmp_path / "encoder"
+    save_encoder(fresh_encoder(Shape(kind="static", width=8), [STATE], 64), encoder)
     settings = ServeSettings(api_key="secret")
     generators = (f"demo=own:{run_folder}", "list=tactics")
     async with (

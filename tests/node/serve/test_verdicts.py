@@ -11,10 +11,12 @@ from tests.node.serve.conftest import ACCEPTED, SECONDS, serving
 
 pytestmark = pytest.mark.lean
 
+MAGIC = (
+    "set_option warn.sorry false\ntheorem u : 1 = 1 := rfl\naxiom magic (p : Prop) : p\ntheorem t : 1 = 2 := magic _"
+)
+
 CHEATS = {
-    "set_option warn.sorry false\ntheorem u : 1 = 1 := rfl\naxiom magic (p : Prop) : p\ntheorem t : 1 = 2 := magic _": (
-        "t: it uses other axioms than Lean's own: magic"
-    ),
+    MAGIC: "t: it uses other axioms than Lean's own: magic",
     "set_option debug.skipKernelTC true\ntheorem t : 1 = 2 := by decide +kernel": "the kernel rejects",
     "theorem t : 1 = 2 := by\n  exact sorryAx _ false": "does not stand in the text as such",
     'notation "QED" => sorry\ntheorem t : 1 = 2 := QED': "",
@@ -74,14 +76,11 @@ async def test_what_may_change_the_meaning_of_a_statement_needs_a_permission(wir
 
 async def test_a_snippet_is_compared_with_a_statement_of_the_request(wire):
     code = 'def two := 2\nlocal notation "ONE" => 1\ntheorem t : ONE = 1 := rfl\ntheorem u : two = 2 := rfl'
+    other = "def two := 3\ntheorem u : two = 2 := sorry\ntheorem t : 1 = 2 := sorry\ntheorem v : 1 = 1 := sorry"
     compared = {
         "theorem t : 1 = 1": [],
         "def two := 2\ntheorem u : two = 2 := sorry": [],
-        "def two := 3\ntheorem u : two = 2 := sorry\ntheorem t : 1 = 2 := sorry\ntheorem v : 1 = 1 := sorry": [
-            "definition of two differs",
-            "the type of t differs",
-            "missing",
-        ],
+        other: ["definition of two differs", "the type of t differs", "missing"],
         "theorem t : No.such = 1": ["`against` cannot be used"],
     }
     snippets = [{"id": str(n), "code": code, "against": against} for n, against in enumerate(compared)]

@@ -4,8 +4,11 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from node.tuning.settings import KeepingSettings, LengthSettings, OptimizerSettings, PlaceSettings
 
 STEPS = [
     ("swap", "p q : Prop\n⊢ p ∧ q → q ∧ p", "intro h"),
@@ -18,18 +21,19 @@ STEPS = [
 
 
 def write_steps(path: Path, weights: dict[str, float] | None = None) -> Path:
-    rows = [
-        {
-            "theorem": name,
-            "state": state,
-            "tactic": tactic,
-            "remaining_steps": 1,
-            "weight": (weights or {}).get(name, 1.0),
-        }
-        for name, state, tactic in STEPS
-    ]
+    names = ("theorem", "state", "tactic", "remaining_steps", "weight")
+    rows = [dict(zip(names, (*step, 1, (weights or {}).get(step[0], 1.0)), strict=True)) for step in STEPS]
     path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
     return path
+
+
+def short(steps: int, rate: float, cooldown: float = 0.0) -> dict[str, Any]:
+    """Settings of a training of few steps on the CPU, which saves every second one."""
+    return {
+        "keep_out": (), "place": PlaceSettings(device="cpu"), "length": LengthSettings(steps=steps),
+        "optimizer": OptimizerSettings(rate=rate, warmup=0.0, cooldown=cooldown),
+        "keeping": KeepingSettings(save_every=2, log_every=1),
+    }  # fmt: skip
 
 
 def command_of_card(model: Path) -> list[str]:

@@ -8,23 +8,12 @@ from node.llm import templates
 from node.llm.outputs import parse_proof, parse_tactic
 from node.llm.prompts import proof_prompt, tactic_prompt, with_own_names
 from node.llm.sampling import Sample
-from node.tuning.examples import (
-    TOO_LONG,
-    UNREADABLE,
-    Example,
-    proof_example,
-    proof_examples,
-    step_example,
-    step_examples,
-)
+from node.tuning import examples
+from node.tuning.examples import TOO_LONG, UNREADABLE, Example, proof_example, step_example
 
 STATE = "n : Nat\nih : n + 0 = n\n⊢ n + 1 + 0 = n + 1"
-TACTICS = (
-    "simp",
-    "rw [ih]",
-    "cases n with\n| zero => rfl\n| succ m =>\n  simp\n  omega",
-    "have h : n = n := by\n  rfl",
-)
+CASES = "cases n with\n| zero => rfl\n| succ m =>\n  simp\n  omega"
+TACTICS = ("simp", "rw [ih]", CASES, "have h : n = n := by\n  rfl")
 THEOREM = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")
 SCRIPT = "intro h\nconstructor\n· exact h.2\n· exact h.1"
 MODES = {name: templates.load(name).mode for name in templates.names()}
@@ -58,13 +47,15 @@ def test_a_proof_is_asked_and_read_as_at_inference(name: str) -> None:
 def test_what_is_too_long_is_left_out_and_never_cut() -> None:
     template = templates.load("bfs-prover-v1")
     many = "".join(f"h{number} : {number} = {number}\n" for number in range(2000))
-    found = step_examples(template, [Step("t", f"{many}⊢ True", "trivial"), Step("t", STATE, "simp")])
+    found = examples.step_examples(template, [Step("t", f"{many}⊢ True", "trivial"), Step("t", STATE, "simp")])
     assert [each.completion for each in found.examples] == ["simp"]
     assert found.left_out == {TOO_LONG: 1}
 
 
 def test_an_answer_that_would_be_read_as_another_one_is_left_out() -> None:
-    steps = step_examples(templates.load("bfs-prover-v1"), [Step("t", STATE, "simp\nomega"), Step("t", STATE, "")])
+    steps = examples.step_examples(
+        templates.load("bfs-prover-v1"), [Step("t", STATE, "simp\nomega"), Step("t", STATE, "")]
+    )
     assert steps.left_out == {UNREADABLE: 2} and not steps.examples
-    proofs = proof_examples(templates.load("stp"), [Proof(THEOREM, "sorry"), Proof(THEOREM, SCRIPT)])
+    proofs = examples.proof_examples(templates.load("stp"), [Proof(THEOREM, "sorry"), Proof(THEOREM, SCRIPT)])
     assert proofs.left_out == {UNREADABLE: 1} and len(proofs.examples) == 1

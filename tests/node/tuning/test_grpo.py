@@ -1,5 +1,7 @@
-"""GRPO with the real TRL in tiny form: what is learned, resumed, lost and refused."""
+"""GRPO with the real TRL in tiny form: what is learned, resumed, lost and refused; and rewards of users: found by name,
+called as TRL calls them, and refused in one line where they are wrong."""
 
+import asyncio
 import json
 import math
 import shutil
@@ -11,28 +13,17 @@ import torch
 from safetensors.torch import load_file
 
 from node.data.errors import InputError
-from node.tuning.settings import (
-    EvaluationSettings,
-    GrpoSettings,
-    KeepingSettings,
-    LengthSettings,
-    LoraSettings,
-    OptimizerSettings,
-    PlaceSettings,
-)
-from tests.node.tuning.conftest import command_of_card
+from node.tuning.grpo_data import checked, numbers, users
+from node.tuning.settings import EvaluationSettings, GrpoSettings, LoraSettings
+from tests.node.tuning.conftest import command_of_card, short
 from tests.parsing import refusal_of
 
 pytestmark = pytest.mark.compute
 
+SAME = {"theorem": "theorem same (p : Prop) : p → p", "state": "p : Prop\nh : p\n⊢ p"}
 ROWS = [
-    {"theorem": "theorem swap (p q : Prop) : p ∧ q → q ∧ p", "state": "p q : Prop\n⊢ p ∧ q → q ∧ p"},
-    {
-        "theorem": "theorem same (p : Prop) : p → p",
-        "state": "p : Prop\nh : p\n⊢ p",
-        "steps": ["intro h"],
-        "note": "mine",
-    },
+    {"theorem": "theorem swap (p q : Prop) : p ∧ q → q ∧ p", "state": "p q : Prop\n⊢ p ∧ q → q ∧ p", "note": ""},
+    {**SAME, "steps": ["intro h"], "note": "mine"},
 ]
 
 REWARDS = """
@@ -52,9 +43,8 @@ def bad_at_two(completions, trainer_state, **kwargs):
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    rows = [{"note": "", **row} for row in ROWS]
     path = tmp_path / "rows.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    path.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
     (tmp_path / "grpo_test_rewards.py").write_text(REWARDS)
     monkeypatch.chdir(tmp_path)
     return path
@@ -67,19 +57,8 @@ def run(wanted: GrpoSettings) -> dict[str, Any]:
 
 
 def settings(model: Path | str, data: Path | str, out: Path, *, steps: int = 2, **more: Any) -> GrpoSettings:
-    given: dict[str, Any] = {
-        "reward": "grpo_test_rewards:many_a",
-        "prompts": 2,
-        "generations": 4,
-        "max_tokens": 6,
-        "keep_out": (),
-        "at_once": 1,
-        "place": PlaceSettings(device="cpu"),
-        "length": LengthSettings(steps=steps),
-        "optimizer": OptimizerSettings(rate=1e-2, warmup=0.0, cooldown=0.0),
-        "keeping": KeepingSettings(save_every=2, log_every=1),
-    }
-    return GrpoSettings(model=str(model), data=(str(data),), out=out, **(given | more))
+    given = {"reward": "grpo_test_rewards:many_a", "prompts": 2, "generations": 4, "max_tokens": 6, "at_once": 1}
+    return GrpoSettings(model=str(model), data=(str(data),), out=out, **(short(steps, 1e-2) | given | more))
 
 
 def curve(out: Path, name: str) -> list[float]:
@@ -136,9 +115,8 @@ def test_steps_without_any_reward_end_the_run_and_the_last_checkpoint_stays(tiny
     from node.tuning.grpo_trainer import RewardLost
 
     lost = settings(tiny, data, tmp_path / "out", steps=5, reward="grpo_test_rewards:none", lost_steps=3)
-    with pytest.raises(
-        RewardLost, match=r"3 consecutive steps had no reward at all: Lean is away; the checkpoint of step 2 is kept"
-    ):
+    told = "3 consecutive steps had no reward at all: Lean is away; the checkpoint of step 2 is kept"
+    with pytest.raises(RewardLost, match=told):
         run(lost)
     shutil.rmtree(tmp_path / "out")
     bad = settings(tiny, data, tmp_path / "out", steps=5, reward="grpo_test_rewards:bad_at_two")
@@ -147,18 +125,83 @@ def test_steps_without_any_reward_end_the_run_and_the_last_checkpoint_stays(tiny
 
 
 def test_what_cannot_be_trained_is_refused_before_anything_is_written(tiny, data, tmp_path):
-    empty = tmp_path / "empty.jsonl"
-    empty.write_text("")
+    (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "wrong.jsonl").write_text('{"state": "⊢ True"}')
-    for changes, words in (
-        ({"data": empty}, "nothing to train on"),
+    for given, words in (
+        ({"data": tmp_path / "empty.jsonl"}, "nothing to train on"),
         ({"data": tmp_path / "wrong.jsonl"}, "wrong.jsonl, line 1: no text `theorem`"),
         ({"data": "nowhere.jsonl"}, "no such file"),
         ({"kind": "proofs"}, "is for steps"),
         ({"reward": "lean", "url": "http://127.0.0.1:9"}, "does not answer"),
         ({"reward": "lean", "url": "127.0.0.1"}, "--url"),
     ):
-        given = {"data": data, **changes}
         with pytest.raises(InputError, match=words):
-            run(settings(tiny, given.pop("data"), tmp_path / "out", **given))
+            run(settings(tiny, given.pop("data", data), tmp_path / "out", **given))
     assert not (tmp_path / "out").exists()
+
+
+# --- rewards of users -------------------------------------------------------------------------------------------------
+COLUMNS = ("prompt", "theorem")
+
+OWN_REWARDS = """
+THREE = 3
+
+def short(completions, **kwargs):
+    return [1.0 / len(each) for each in completions]
+
+def narrow(completions):
+    return []
+
+async def later(completions, theorem, **kwargs):
+    return [None for _ in completions]
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "broken_rewards.py").write_text("1 / 0\n")
+    (tmp_path / "missing_rewards.py").write_text("import no_such_package_here\n")
+    (tmp_path / "own_rewards.py").write_text(OWN_REWARDS)
+    monkeypatch.chdir(tmp_path)
+    return "own_rewards"
+
+
+def test_a_function_of_the_current_folder_is_found(module):
+    reward = checked(users(f"{module}:short", COLUMNS), f"{module}:short")
+    assert reward(completions=["ab"], theorem=["t"]) == [0.5] and reward.__name__ == "short"
+    later = checked(users(f"{module}:later", COLUMNS), f"{module}:later")
+    assert asyncio.run(later(completions=["ab", "c"], theorem=["t", "t"])) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere_rewards:f", "no module `nowhere_rewards`"),
+        ("missing_rewards:f", "no module `no_such_package_here`, which `missing_rewards` imports"),
+        ("broken_rewards:f", "`broken_rewards` cannot be imported: ZeroDivisionError"),
+        ("own_rewards:no", "has no `no`"),
+        ("own_rewards:THREE", "is not a function but int"),
+        ("own_rewards:narrow", "cannot be called as TRL calls it"),
+    ],
+)
+def test_what_is_no_reward_is_refused(module, name, words):
+    with pytest.raises(InputError) as refused:
+        users(name, COLUMNS)
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ([1.0], "1 rewards for 2 completions"),
+        ([1.0, float("nan")], "nan for completion 1"),
+        ([float("inf"), 1.0], "inf for completion 0"),
+        (["high", 1.0], "'high' for completion 0"),
+        (0.5, "float; return a list"),
+        (None, "NoneType; return a list"),
+    ],
+)
+def test_answers_that_are_no_rewards_are_refused(found, words):
+    with pytest.raises(InputError, match=words):
+        numbers(found, 2, "m:f")
+    assert numbers((None, 1), 2, "m:f") == [None, 1.0]

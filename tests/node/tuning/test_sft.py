@@ -3,7 +3,6 @@
 import errno
 import json
 import math
-import resource
 import shutil
 import signal
 from dataclasses import replace
@@ -21,16 +20,9 @@ from node.llm.settings import HubSettings
 from node.tuning import commands
 from node.tuning.base_model import base_of
 from node.tuning.run_folder import RunFolder
-from node.tuning.settings import (
-    KeepingSettings,
-    LengthSettings,
-    LlamaShape,
-    LoraSettings,
-    OptimizerSettings,
-    PlaceSettings,
-    SftSettings,
-)
-from tests.node.tuning.conftest import command_of_card, write_steps
+from node.tuning.settings import LlamaShape, LoraSettings, SftSettings
+from tests.files import limit_files
+from tests.node.tuning.conftest import command_of_card, short, write_steps
 from tests.parsing import refusal_of
 
 pytestmark = pytest.mark.compute
@@ -51,16 +43,8 @@ def dry_run(wanted: SftSettings) -> list[str]:
 def settings(
     model: Path | str, data: Path, out: Path, *, steps: int = 4, rate: float = 1e-3, **more: Any
 ) -> SftSettings:
-    given: dict[str, Any] = {
-        "held_out": 0,
-        "batch": 4,
-        "keep_out": (),
-        "place": PlaceSettings(device="cpu"),
-        "length": LengthSettings(steps=steps),
-        "optimizer": OptimizerSettings(rate=rate, warmup=0.0, cooldown=0.5),
-        "keeping": KeepingSettings(save_every=2, log_every=1),
-    }
-    return SftSettings(model=str(model), data=(str(data),), out=out, **(given | more))
+    given = short(steps, rate, cooldown=0.5) | {"held_out": 0, "batch": 4} | more
+    return SftSettings(model=str(model), data=(str(data),), out=out, **given)
 
 
 def curve(out: Path) -> list[dict[str, float]]:
@@ -93,11 +77,8 @@ def test_it_learns_its_steps_by_heart_and_can_be_asked(
 def test_an_adapter_is_saved_alone_and_used_on_its_base(tiny: Path, steps: Path, tmp_path: Path) -> None:
     lora = LoraSettings(on=True, rank=4, targets=("q_proj", "v_proj"))
     found = run(settings(tiny, steps, tmp_path / "out", steps=2, lora=lora, rate=1e-2))
-    assert sorted(each.name for each in (tmp_path / "out" / "model").iterdir()) == [
-        "README.md",
-        "adapter_config.json",
-        "adapter_model.safetensors",
-    ]
+    files = {"README.md", "adapter_config.json", "adapter_model.safetensors"}
+    assert {each.name for each in (tmp_path / "out" / "model").iterdir()} == files
     assert found["use"] == f"hf:{tiny}+{tmp_path / 'out' / 'model'}"
     assert 0 < found["parameters_trained"] < 0.1 * found["parameters"]
     base = base_of(found["use"])
@@ -107,9 +88,8 @@ def test_an_adapter_is_saved_alone_and_used_on_its_base(tiny: Path, steps: Path,
     # It can be trained on, alone and merged into the weights.
     again = run(settings(found["use"], steps, tmp_path / "again", steps=1, lora=lora))
     assert again["use"] == f"hf:{tiny}+{tmp_path / 'again' / 'model'}"
-    assert (
-        run(settings(found["use"], steps, tmp_path / "merged", steps=1))["use"] == f"hf:{tmp_path / 'merged' / 'model'}"
-    )
+    merged = run(settings(found["use"], steps, tmp_path / "merged", steps=1))
+    assert merged["use"] == f"hf:{tmp_path / 'merged' / 'model'}"
 
 
 def test_the_loss_weighs_examples(tiny: Path, tmp_path: Path) -> None:
@@ -126,13 +106,13 @@ def test_the_loss_weighs_examples(tiny: Path, tmp_path: Path) -> None:
             logs = model(torch.tensor([prompt + answer])).logits[0].log_softmax(-1)
         total -= row["weight"] * sum(float(logs[len(prompt) - 1 + at, token]) for at, token in enumerate(answer))
         count += len(answer)
+    norms = []
     for micro in (0, 2):
         out = tmp_path / f"micro-{micro}"
         run(settings(tiny, data, out, steps=1, batch=6, micro_batch=micro))
         assert curve(out)[0]["loss"] == pytest.approx(total / count, rel=1e-4)
-    assert load_file(tmp_path / "micro-0/model/model.safetensors")["model.norm.weight"].numpy() == pytest.approx(
-        load_file(tmp_path / "micro-2/model/model.safetensors")["model.norm.weight"].numpy(), abs=1e-5
-    )
+        norms.append(load_file(out / "model/model.safetensors")["model.norm.weight"])
+    assert torch.allclose(*norms, rtol=0.0, atol=1e-5)
 
 
 class Killed(BaseException):
@@ -187,18 +167,18 @@ def test_a_loss_that_is_no_number_ends_the_training(tiny: Path, steps: Path, tmp
 def test_a_full_disk_keeps_the_last_checkpoint(
     tiny: Path, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    completed, limits = RunFolder.completed, resource.getrlimit(resource.RLIMIT_FSIZE)
+    completed = RunFolder.completed
 
     def then_full(folder: RunFolder, step: int, seconds: float) -> None:
         completed(folder, step, seconds)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))  # weights are larger
+        limit_files(0, 20_000)  # weights are larger
 
     monkeypatch.setattr(RunFolder, "completed", then_full)
     try:
         with pytest.raises(TrainingError, match=r"cannot be written .*; the checkpoint of step 2 is kept: make room"):
             run(settings(tiny, steps, tmp_path / "out"))
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        limit_files(0, -1)
     monkeypatch.undo()
     assert run(settings(tiny, steps, tmp_path / "out"))["steps"] == 4
 

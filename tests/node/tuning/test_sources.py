@@ -25,23 +25,15 @@ def lines(path: Path, rows: list[dict[str, object]]) -> Path:
 
 
 def dojo(name: str, *tactics: str, statement: str | None = None) -> dict[str, object]:
-    traced = [
-        {"tactic": each, "annotated_tactic": [each, []], "state_before": "case inl\np : Prop\n⊢ p"} for each in tactics
-    ]
+    before = {"state_before": "case inl\np : Prop\n⊢ p"}
+    traced = [{"tactic": each, "annotated_tactic": [each, []], **before} for each in tactics]
     more = {"theorem_statement": statement} if statement else {}
     return {"url": "u", "commit": "c", "file_path": "A.lean", "full_name": name, "traced_tactics": traced, **more}
 
 
 def traced_theorem(name: str, tactics: list[dict[str, object]], **more: object) -> dict[str, object]:
-    blocks = [{"start": [1, 9], "end": [9, 9], "tactics": tactics}]
-    return {
-        "file": "A.lean",
-        "name": name,
-        "kind": "theorem",
-        "statement": f"theorem {name} : p",
-        "blocks": blocks,
-        **more,
-    }
+    told = {"file": "A.lean", "name": name, "kind": "theorem", "statement": f"theorem {name} : p"}
+    return told | {"blocks": [{"start": [1, 9], "end": [9, 9], "tactics": tactics}]} | more
 
 
 def test_theorems_whose_proof_uses_sorry_are_left_out_whole(tmp_path: Path) -> None:
@@ -79,11 +71,9 @@ def test_a_trace_gives_steps_and_proofs_as_written(tmp_path: Path) -> None:
     step = {"file": "A.lean", "theorem": "A.good", "statement": "theorem good : p", "state": "⊢ p", "tactic": "simp"}
     lines(tmp_path / "steps.jsonl", [{**step, "remaining_steps": 1}])
     found = read(str(tmp_path))
-    assert [(each.theorem.signature, each.script) for each in found.proofs] == [
-        ("theorem good : p", "constructor\n· exact h.2")
-    ]
-    assert found.proofs[0].theorem.header == "namespace A"
-    assert found.proofs[0].key == found.steps[0].theorem == "A.lean:A.good"
+    (proof,) = found.proofs
+    assert (proof.theorem.signature, proof.script) == ("theorem good : p", "constructor\n· exact h.2")
+    assert proof.theorem.header == "namespace A" and proof.key == found.steps[0].theorem == "A.lean:A.good"
     assert sum(found.proofs_left_out.values()) == 3 and found.proofs_left_out[SORRY] == 1
 
 
@@ -103,14 +93,8 @@ def test_files_of_lines_say_what_they_are(tmp_path: Path) -> None:
 def test_statements_of_benchmarks_are_never_trained_on(tmp_path: Path) -> None:
     theorem = bank.load_statements("test")[0].theorem
     renamed = Theorem("other", f"  {theorem.binders}", theorem.conclusion)
-    file = lines(
-        tmp_path / "p.jsonl",
-        [
-            {"statement": renamed.signature, "proof": "simp"},
-            {"statement": f"theorem {theorem.name} : True", "proof": "trivial"},
-            {"statement": "theorem fine : True", "proof": "trivial"},
-        ],
-    )
+    proofs = {renamed.signature: "simp", f"theorem {theorem.name} : True": "trivial", "theorem fine : True": "trivial"}
+    file = lines(tmp_path / "p.jsonl", [{"statement": each, "proof": proof} for each, proof in proofs.items()])
     found = read_all([str(file)], ("pocket:test",))
     assert [each.theorem.name for each in found.proofs] == ["fine"]
     assert found.proofs_left_out == {BENCHMARK: 2}
@@ -144,12 +128,7 @@ def test_pairs_come_back_in_their_order_with_their_weights(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     "row",
-    [
-        '{"prompt": "a"}',
-        '{"prompt": "a", "completion": ""}',
-        '{"prompt": "a", "completion": "b", "weight": -1}',
-        "{",
-    ],
+    ['{"prompt": "a"}', '{"prompt": "a", "completion": ""}', '{"prompt": "a", "completion": "b", "weight": -1}', "{"],
 )
 def test_a_pair_that_is_none_is_told_with_its_line(tmp_path: Path, row: str) -> None:
     file = tmp_path / "p.jsonl"

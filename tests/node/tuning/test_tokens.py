@@ -42,9 +42,8 @@ def step(template: str, tactic: str = MULTI) -> Example:
 def test_raw_training_text_is_inference_text_and_the_answer(sft: Any, tiny: Path) -> None:
     loaded, template = shape(tiny), templates.load("bfs-prover-v1")
     row = sft.Encoder("tiny", loaded, template).one(step("bfs-prover-v1"))
-    assert row is not None
     asked = Reader("tiny", loaded, template).ids(tactic_prompt(template, STATE))
-    assert row.ids[: row.prompt] == asked
+    assert row is not None and row.ids[: row.prompt] == asked
     assert loaded.tokenizer.decode(row.ids[row.prompt :]) == f"{MULTI}</s>"
     assert row.labels[: row.prompt] == [sft.IGNORED] * len(asked)
     assert row.labels[row.prompt :] == list(row.ids[row.prompt :])
