@@ -39,10 +39,10 @@ STEPS = {"easy": [1, 1, 1, 1, 2, 1], "hard": [3, 4, 2]}
 
 def theorem(name: str, steps: int) -> TracedTheorem:
     """A theorem whose proof has so many steps."""
-    done = [
+    done = (
         TracedStep(f"t{left}", PLACE, PLACE, ("⊢ p",), f"⊢ {name} {left}", (), (), -1, 0, left)
         for left in range(steps, 0, -1)
-    ]
+    )
     block = TracedBlock(PLACE, PLACE, (), tuple(done))
     return TracedTheorem(name, "theorem", f"theorem {name} : p", PLACE, PLACE, blocks=(block,))
 
@@ -101,10 +101,8 @@ class Desk:
     def agent(self, out: str, start_data: tuple[str, ...] = (), **changes: Any) -> Agent:
         """An agent on both repositories, the harder one first."""
         projects = tuple(str(self.folder / name) for name in ("hard", "easy"))
-        learning = LearningSettings(start_data=start_data, held_out=3)
-        settings = AgentSettings(
-            projects, self.folder / out, fill=False, sandbox=False, trace_jobs=1, learning=learning, **changes
-        )
+        changes |= {"learning": LearningSettings(start_data=start_data, held_out=3), "trace_jobs": 1}
+        settings = AgentSettings(projects, self.folder / out, fill=False, sandbox=False, **changes)
         self._store_traces(settings)
         return Agent(settings, self.said.append)
 
@@ -131,9 +129,8 @@ class Desk:
         """The traces of an earlier run, which the agent finds."""
         for name, steps in STEPS.items():
             group = open_source(str(self.folder / name), {}).group
-            (work,) = plan(
-                group, Tracer(LeanToolchain.pocket(), group.root), settings.out / "repositories" / name / "trace"
-            )
+            tracer = Tracer(LeanToolchain.pocket(), group.root)
+            (work,) = plan(group, tracer, settings.out / "repositories" / name / "trace")
             key = work.key(work.file.read_text())
             theorems = tuple(theorem(f"{name}{number}", count) for number, count in enumerate(steps))
             work.result_file.parent.mkdir(parents=True, exist_ok=True)
@@ -200,10 +197,8 @@ def test_what_cannot_be_used_is_skipped_in_one_line_and_without_the_rest_there_i
     agent.settings.projects = (str(desk.folder / "nowhere"), *agent.settings.projects, str(desk.folder / "empty"))
     assert agent.run() == 1
     skipped = [line for line in desk.said if line.startswith("skipped: ")]
-    assert [line.partition(": ")[2].rpartition("/")[2] for line in skipped] == [
-        "nowhere: no such file or folder",
-        "empty: no .lean file in it",
-    ]
+    told = [line.partition(": ")[2].rpartition("/")[2] for line in skipped]
+    assert told == ["nowhere: no such file or folder", "empty: no .lean file in it"]
     assert agent.problems == [line.removeprefix("skipped: ") for line in skipped]
     alone = desk.agent("alone")
     alone.settings.projects = (str(desk.folder / "nowhere"),)
@@ -212,19 +207,16 @@ def test_what_cannot_be_used_is_skipped_in_one_line_and_without_the_rest_there_i
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("source", "reason"),
     [
-        ({"start_data": ("text:bank",)}, "--start-data text:bank: has no transitions; name transitions:WHERE"),
-        ({"start_data": ("transitions:{folder}/bad.jsonl",)}, "row 1: "),
+        ("text:bank", "--start-data text:bank: has no transitions; name transitions:WHERE"),
+        ("transitions:{folder}/bad.jsonl", "row 1: "),
     ],
 )
-def test_data_that_is_no_transitions_is_refused_before_anything_is_done(
-    desk: Desk, changes: dict[str, Any], reason: str
-) -> None:
-    (desk.folder / "bad.jsonl").write_text('{"state": 1, "tactic": []}\n')
-    (source,) = (each.format(folder=desk.folder) for each in changes["start_data"])
+def test_data_that_is_no_transitions_is_refused(tmp_path: Path, source: str, reason: str) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"state": 1, "tactic": []}\n')
     with pytest.raises(AgentError) as refused:
-        check_source(source)
+        check_source(source.format(folder=tmp_path))
     assert reason in str(refused.value) and "\n" not in str(refused.value)
 
 
@@ -247,14 +239,9 @@ def test_a_folder_without_git_is_known_by_its_files_also_after_the_agent_has_wri
 
 
 def test_transitions_of_held_out_theorems_are_not_trained_on(tmp_path: Path) -> None:
-    steps = [
-        {"file": file, "theorem": name, "kind": kind, "state": "⊢ p", "tactic": tactic, "remaining_steps": 1}
-        for file, name, kind, tactic in (
-            ("A.lean", "a", "theorem", "one"),
-            ("B.lean", "a", "theorem", "two"),
-            ("A.lean", "", "example", "three"),
-        )
-    ]
+    names = ("file", "theorem", "kind", "tactic")
+    rows = [("A.lean", "a", "theorem", "one"), ("B.lean", "a", "theorem", "two"), ("A.lean", "", "example", "three")]
+    steps = [dict(zip(names, row, strict=True)) | {"state": "⊢ p", "remaining_steps": 1} for row in rows]
     (tmp_path / "steps.jsonl").write_text("".join(json.dumps(row) + "\n" for row in steps))
     files = write_repository(tmp_path, tmp_path, {("B.lean", "a")})
     train, valid = ([json.loads(line) for line in file.read_text().splitlines()] for file in (files.train, files.valid))

@@ -1,15 +1,19 @@
-"""What an agent's database keeps, and what follows from it."""
+"""What an agent's database keeps, and what follows from it; difficulties, the order of repositories, tables."""
 
+import io
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from common.output.terminal import Console
+from common.report.table import Table
 from node.agent.agent import write_patches
 from node.agent.data import with_held_out
-from node.agent.report import best_patches, lifelong, summary
-from node.agent.repositories import digest_of
-from node.agent.settings import AgentError
+from node.agent.report import Report, best_patches, lifelong, show, summary
+from node.agent.repositories import EASY, HARD, MEDIUM, UNPROVED, Thresholds, difficulty, digest_of, ordered, thresholds
+from node.agent.settings import AgentError, AgentSettings
 from node.agent.store import AgentStore, Attempt, Evaluation, FileRow, Patch, Phase, TheoremRow
 
 THEOREM = TheoremRow("A.lean", 3, "t", "theorem", "theorem t : True", "trivial", 1, 2.7, "")
@@ -64,11 +68,10 @@ def test_the_patch_with_most_proofs_is_the_best_one_and_files_are_written_once(s
     file.write_text("old")
     old = digest_of(b"old")
     second = replace(ATTEMPT, line=9)
-    store.keep_filled(
-        repository.number, Phase.BASELINE, "tactics", [ATTEMPT, second], Patch("A.lean", old, b"two", "-o\n+t\n")
-    )
     left = replace(second, state="open", script="")
-    store.keep_filled(repository.number, Phase.NETWORK, "own", [ATTEMPT, left], Patch("A.lean", old, b"one", "-o\n"))
+    both, one = Patch("A.lean", old, b"two", "-o\n+t\n"), Patch("A.lean", old, b"one", "-o\n")
+    store.keep_filled(repository.number, Phase.BASELINE, "tactics", [ATTEMPT, second], both)
+    store.keep_filled(repository.number, Phase.NETWORK, "own", [ATTEMPT, left], one)
     (best,) = best_patches(store, repository)
     assert best.new == b"two"
     assert summary(store.attempts(repository.number, Phase.NETWORK)) == "2 gaps: 1 filled, 1 open; 1 s of search"
@@ -95,3 +98,52 @@ def test_files_that_are_no_agents_are_told(tmp_path):
     (tmp_path / "agent.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(AgentError, match="damaged"):
         AgentStore(tmp_path)
+
+
+# --- difficulties, classes and the order of repositories --------------------------------------------------------------
+def test_the_difficulty_of_a_proof_is_e_to_its_steps_and_never_overflows():
+    assert difficulty(3) == pytest.approx(math.e**3)
+    assert math.isfinite(difficulty(100_000)) and difficulty(100_000) > difficulty(699)
+
+
+def test_percentiles_of_all_theorems_part_them_and_what_has_no_proof_is_a_class_of_its_own():
+    parts = thresholds([difficulty(steps) for steps in (1, 1, 1, 2, 2, 3, 5, 9, 800)])
+    found = [parts.category(difficulty(steps)) for steps in (1, 2, 3, 5, 9, 800)]
+    assert found == [EASY, MEDIUM, MEDIUM, HARD, HARD, HARD]
+    assert parts.category(None) == UNPROVED
+    assert thresholds([]).category(difficulty(9)) == EASY
+    # A theorem that is a threshold is on its lower side.
+    parts = thresholds([difficulty(2)] * 7)
+    assert parts.category(difficulty(2)) == EASY and parts.category(difficulty(3)) == HARD
+
+
+def test_most_easy_theorems_come_first_or_the_lowest_mean_or_as_given():
+    parts = Thresholds(difficulty(1), difficulty(2))
+    one, two = difficulty(1), difficulty(2)
+    found = {4: [one, difficulty(9), None], 7: [one, one, difficulty(30)], 9: [two], 11: [None]}
+    assert ordered(found, parts, "easy") == [7, 4, 9, 11]
+    assert ordered(found, parts, "mean") == [9, 4, 7, 11]
+    assert ordered(found, parts, "given") == [4, 7, 9, 11]
+
+
+def test_an_agent_may_go_on_with_other_threads_and_minutes_and_not_with_another_network():
+    settings = AgentSettings()
+    quicker = replace(settings, learning=replace(settings.learning, threads=7, minutes=3.0))
+    larger = replace(settings, learning=replace(settings.learning, length=2 * settings.learning.length))
+    assert quicker.fixed() == settings.fixed() != larger.fixed()
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+COLUMNS = ("", "repository", "theorems", "proof or reason")
+ROW = ("1", "first-project", "12", "constructor; exact h.2; exact h.1; and so on for many more tactics than fit")
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_tables_fit_into_the_page(width: int) -> None:
+    out = io.StringIO()
+    table = Table(COLUMNS, "Repositories, in order", ("a note",), unfolded=True).fill([ROW, ("2", "other", "-", "")])
+    show(Report([table]), Console(file=out, width=width, highlight=False))
+    said = out.getvalue()
+    assert max(map(len, said.splitlines())) <= width
+    assert "first-project" in said and "a note" in said, "no word is folded"
+    assert ("repository: first-project" in said) == (width < 200)

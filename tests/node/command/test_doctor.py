@@ -7,24 +7,22 @@ import io
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from broker import streams
-from common.bus import Bus
 from common.files import CACHE_VARIABLE
 from common.machine import listenable
 from common.output.command import Exit, UserError
-from common.settings import BusSettings, LeanSettings
+from common.settings import LeanSettings
 from node.command.doctor import around, lean, main, material, rows
 from node.command.doctor.rows import Row
 from node.lean.toolchain.lean_toolchain import LeanProblem
 from node.lean.toolchain.pocket import build
 from tests import lean_project
 from tests.authority import Authority
+from tests.background import Background, RunOnBroker, on_bus
 
 
 def doctor(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
@@ -75,65 +73,30 @@ def elan_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def toolchain_of(home: Path) -> Path:
-    """The folder of its toolchain."""
-    return next((home / "toolchains").iterdir())
-
-
 @pytest.fixture
 def elan(elan_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The toolchain of an $ELAN_HOME whose `lake` is first on PATH; the cache is an empty folder."""
     with environment(tmp_path_factory.mktemp("cache"), elan_home):
-        yield toolchain_of(elan_home)
+        yield next((elan_home / "toolchains").iterdir())
 
 
 # --- a Lean that works ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What the doctor says of a Lean that works, and the files before and after."""
-
-    code: int
-    document: dict[str, Any]
-    before: dict[str, tuple[int, str]]
-    after: dict[str, tuple[int, str]]
-
-
-def make_project(folder: Path, toolchain: Path, *, wants: str = lean_project.NAME, built: bool = True) -> Path:
-    """A project that Lake has resolved: with a manifest."""
-    project = lean_project.make_project(folder, toolchain, wants=wants, built=built)
-    (project / material.MANIFEST).write_text('{"packages": []}')
-    return project
-
-
-@pytest.fixture(scope="module")
-def pocket(tmp_path_factory: pytest.TempPathFactory) -> Looked:
-    """Pocket Lean, whose build is all that the cache has."""
-    cache = tmp_path_factory.mktemp("cache")
-    (cache / build.library().name).symlink_to(build.library())
-    with environment(cache):
-        before = listing(cache)
+@pytest.mark.lean
+def test_with_pocket_lean_all_is_ok_or_not_there_cheats_are_refused_and_nothing_is_changed(tmp_path):
+    """Its build is all that the cache has."""
+    (tmp_path / build.library().name).symlink_to(build.library())
+    with environment(tmp_path):
+        before = listing(tmp_path)
         code, document = doctor("--only", "lean")
-        return Looked(code, document, before, listing(cache))
-
-
-@pytest.mark.lean
-def test_with_pocket_lean_all_is_ok_or_not_there(pocket):
-    assert (pocket.code, pocket.document["state"]) == (Exit.DONE, "ok"), pocket.document
-    assert row(pocket.document, "toolchain")["facts"]["version"] == "4.35.0"
-    assert {name for name, state in states(pocket.document).items() if state == "not met"} == {"module files"}
-    assert row(pocket.document, "header")["facts"]["workers_that_fit"] >= 1
-    assert row(pocket.document, "tactics")["facts"]["failed"] == []
-    assert row(pocket.document, "sorry")["facts"]["accepted"]
-
-
-@pytest.mark.lean
-def test_cheats_are_refused_each_for_its_reason_and_nothing_is_changed(pocket):
-    refused = row(pocket.document, "cheats")["facts"]["refused"]
+        assert listing(tmp_path) == before
+    assert (code, document["state"]) == (Exit.DONE, "ok"), document
+    assert {name for name, state in states(document).items() if state == "not met"} == {"module files"}
+    facts = {each["name"]: each["facts"] for each in document["rows"]}
+    assert facts["toolchain"]["version"] == "4.35.0" and facts["header"]["workers_that_fit"] >= 1
+    assert facts["tactics"]["failed"] == [] and facts["sorry"]["accepted"]
+    refused = facts["cheats"]["refused"]
     assert set(refused) == {"by_axiom", "by_sorry", "by_looking_away"}
     assert "sorry" in refused["by_sorry"] and "axiom" in refused["by_axiom"] and "kernel" in refused["by_looking_away"]
-    assert pocket.before == pocket.after
 
 
 @pytest.mark.lean
@@ -148,40 +111,24 @@ async def test_a_header_that_lean_refuses_is_broken_with_leans_words_and_prove_d
 
 
 # --- projects that do not ---------------------------------------------------------------------------------------------
-
-
-def broken_project(folder: Path, toolchain: Path) -> Path:
-    project = make_project(folder, toolchain, built=False)
-    (project / "lakefile.toml").write_text("broken")
-    return project
-
-
-def unbuilt_project(folder: Path, toolchain: Path) -> Path:
-    return make_project(folder, toolchain, built=False)
-
-
-def project_of_another_version(folder: Path, toolchain: Path) -> Path:
-    return make_project(folder, toolchain, built=False, wants="leanprover/lean4:v4.9.0")
-
-
-def project_with_a_new_lakefile(folder: Path, toolchain: Path) -> Path:
-    project = make_project(folder, toolchain)
-    (project / "lakefile.lean").write_text("import Lake\n")
-    return project
+OLD = "leanprover/lean4:v4.9.0"
 
 
 @pytest.mark.lean
 @pytest.mark.parametrize(
-    ("make", "seen", "advice"),
+    ("made", "files", "seen", "advice"),
     [
-        (broken_project, "`lake env` failed in", "Run it there by hand"),
-        (unbuilt_project, "is not built", "run `lake build`"),
-        (project_of_another_version, "v4.9.0' is not installed", "elan toolchain install leanprover/lean4:v4.9.0"),
-        (project_with_a_new_lakefile, "lakefile.lean", "run `lake build`"),
+        ({"built": False}, {"lakefile.toml": "broken"}, "`lake env` failed in", "Run it there by hand"),
+        ({"built": False}, {}, "is not built", "run `lake build`"),
+        ({"built": False, "wants": OLD}, {}, "v4.9.0' is not installed", f"elan toolchain install {OLD}"),
+        ({}, {"lakefile.lean": "import Lake\n"}, "lakefile.lean", "run `lake build`"),
     ],
+    ids=["broken", "not built", "of another version", "with a new lakefile"],
 )
-def test_a_project_that_lean_cannot_use_has_one_broken_row_with_what_to_do(elan, tmp_path, make, seen, advice):
-    project = make(tmp_path / "demo", elan)
+def test_a_project_that_lean_cannot_use_has_one_broken_row_with_what_to_do(elan, tmp_path, made, files, seen, advice):
+    project = lean_project.make_project(tmp_path / "demo", elan, **made)
+    for name, content in ({material.MANIFEST: '{"packages": []}'} | files).items():  # Lake has resolved it
+        (project / name).write_text(content)
     before = listing(tmp_path)
     code, document = doctor("--only", "lean", "--lean.project", project)
     found = row(document, "toolchain")
@@ -194,8 +141,6 @@ def test_a_project_that_lean_cannot_use_has_one_broken_row_with_what_to_do(elan,
 
 
 # --- the broker -------------------------------------------------------------------------------------------------------
-
-
 def test_a_broker_that_is_away_is_broken_where_it_was_named_and_not_met_elsewhere():
     url = f"nats://127.0.0.1:{listenable('127.0.0.1', 0)}"
     code, document = doctor("--only", "broker", "--url", url, "--wait", "0.2")
@@ -204,34 +149,14 @@ def test_a_broker_that_is_away_is_broken_where_it_was_named_and_not_met_elsewher
     assert url in found["seen"] and "proofmesh up" in found["advice"]
 
 
-@pytest.fixture
-def made(broker: BusSettings, run_name: str) -> Iterator[str]:
-    """The name of a run whose streams are on the broker."""
-
-    async def with_bus(work) -> None:
-        bus = await Bus.connect(broker, run=run_name, name="test", wait=10)
-        await work(bus)
-        await bus.close()
-
-    asyncio.run(with_bus(streams.ensure))
-    yield run_name
-    asyncio.run(with_bus(streams.remove))
-
-
-def test_a_stream_that_is_gone_is_broken_and_named(broker, made):
-    async def delete() -> None:
-        bus = await Bus.connect(broker, run=made, name="test", wait=10)
-        await bus._jetstream.delete_stream(f"{made}-results")
-        await bus.close()
-
-    asyncio.run(delete())
-    code, document = doctor("--only", "broker", "--url", broker.url, "--run", made)
-    assert code == Exit.UNUSABLE and f"missing: {made}-results" in row(document, "streams")["seen"]
+def test_a_stream_that_is_gone_is_broken_and_named(background: Background, mesh_run: RunOnBroker) -> None:
+    gone = f"{mesh_run.name}-results"
+    background.run(on_bus(mesh_run, lambda bus: bus._jetstream.delete_stream(gone)))
+    code, document = doctor("--only", "broker", *mesh_run.flags)
+    assert code == Exit.UNUSABLE and f"missing: {gone}" in row(document, "streams")["seen"]
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
-
-
 def test_certificates_that_have_run_out_or_soon_will_are_told(tmp_path: Path) -> None:
     authority = Authority(tmp_path / "ours")
     (old, _), (soon, _), (new, _) = authority.issue("old", -1), authority.issue("soon", 3), authority.issue("new", 90)

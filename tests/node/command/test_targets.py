@@ -22,15 +22,8 @@ from tests.commands import Run
 def node(number: int) -> NodeInfo:
     """The prover that starts as the `number`-th on a machine."""
     url = f"http://10.0.0.1:{9000 + number}/metrics"
-    return NodeInfo(
-        node_id=f"prover-first-{number}",
-        role="prover",
-        host="first",
-        pid=1,
-        version="0",
-        started=number,
-        metrics_url=url,
-    )
+    where = {"host": "first", "pid": 1, "version": "0", "started": number, "metrics_url": url}
+    return NodeInfo(node_id=f"prover-first-{number}", role="prover", **where)  # type: ignore[arg-type]
 
 
 def places(shown: list[dict[str, dict[str, str]]]) -> dict[str, str]:

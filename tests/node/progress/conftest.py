@@ -11,6 +11,8 @@ TINY = ["--from-scratch", "--shape.width", "32", "--shape.depth", "1", "--shape.
 PREDICATES = ("near", "even", "remote", "farthest")
 TACTICS = ("finish", "once", "twice", "thrice")
 
+LEARNING = ("--steps", "60", "--batch", "16", "--rate", "0.003", "--held-out", "5")
+
 
 def rows(theorems=60):
     """Proofs of predicates whose names say how many steps they take."""
@@ -19,17 +21,10 @@ def rows(theorems=60):
         size = 1 + number % 4
         done = []
         for left in range(size, 0, -1):
-            goal = f"x y : Nat\n⊢ {PREDICATES[left - 1]} (x + {10 + number})"
-            found.append(
-                {
-                    "goal": goal,
-                    "prefix": "\n".join(done),
-                    "tactic": TACTICS[left - 1],
-                    "steps_remaining": left - 1,
-                    "theorem": f"sum_{number}",
-                }
-            )
-            done.append(TACTICS[left - 1])
+            goal, tactic = f"x y : Nat\n⊢ {PREDICATES[left - 1]} (x + {10 + number})", TACTICS[left - 1]
+            step = {"goal": goal, "prefix": "\n".join(done), "tactic": tactic, "steps_remaining": left - 1}
+            found.append(step | {"theorem": f"sum_{number}"})
+            done.append(tactic)
     return found
 
 
@@ -51,6 +46,5 @@ def lines(tmp_path_factory):
 def trained(lines, tmp_path_factory):
     """The folder of a training that has ended."""
     out = tmp_path_factory.mktemp("progress") / "run"
-    more = ("--steps", "60", "--batch", "16", "--rate", "0.003", "--held-out", "5")
-    assert command.main(flags(lines, out, *more)) == 0
+    assert command.main(flags(lines, out, *LEARNING)) == 0
     return out

@@ -10,7 +10,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from node.progress import command
 from node.progress.data import Question, question, questions, read, split
 from node.progress.model import begin
-from tests.node.progress.conftest import flags, rows, write
+from tests.node.progress.conftest import LEARNING, flags, rows, write
 
 pytestmark = pytest.mark.compute  # imports transformers
 
@@ -42,9 +42,8 @@ def test_the_errors_are_what_they_say():
     from node.progress.training import measures  # with transformers' Trainer, which takes seconds
 
     found = measures([0.0, 1.0, 4.0], [0, 1, 2])
-    assert found["mean_absolute_error"] == pytest.approx(2 / 3, abs=1e-4)
-    assert found["root_mean_squared_error"] == pytest.approx((4 / 3) ** 0.5, abs=1e-4)
-    assert found["rank_correlation"] == 1.0
+    errors = [found[name] for name in ("mean_absolute_error", "root_mean_squared_error", "rank_correlation")]
+    assert errors == pytest.approx([2 / 3, (4 / 3) ** 0.5, 1.0], abs=1e-4)
     assert found["by_distance"]["2"]["mean_absolute_error"] == 2.0
     assert measures([3.0, 1.0, 1.0, 0.0], [0, 1, 1, 2])["rank_correlation"] == -1.0
     assert measures([1.0, 1.0], [0, 1])["rank_correlation"] is None
@@ -68,10 +67,8 @@ def test_a_model_learns_what_the_data_says(trained):
 
 def test_a_trained_model_is_read_as_leandojo_reads_its_own(trained):
     """As its scorer does: transformers' classes, one number for a text of goal, prefix and tactic."""
-    tokenizer = AutoTokenizer.from_pretrained(trained / "model")
-    model = AutoModelForSequenceClassification.from_pretrained(
-        trained / "model", num_labels=1, problem_type="regression"
-    )
+    tokenizer, kind = AutoTokenizer.from_pretrained(trained / "model"), {"num_labels": 1, "problem_type": "regression"}
+    model = AutoModelForSequenceClassification.from_pretrained(trained / "model", **kind)
 
     def steps(goal, tactic):
         text = f"Goal:\n{goal}\n\nPrefix:\n\n\nCandidate tactic:\n{tactic}\n".strip()
@@ -83,22 +80,11 @@ def test_a_trained_model_is_read_as_leandojo_reads_its_own(trained):
 
 def test_a_finished_run_is_not_repeated_and_another_one_is_refused(trained, lines, capsys):
     before = (trained / "model" / "model.safetensors").stat().st_mtime_ns
-    more = ("--steps", "60", "--batch", "16", "--rate", "0.003", "--held-out", "5")
-    assert command.main(flags(lines, trained, *more)) == 0
+    assert command.main(flags(lines, trained, *LEARNING)) == 0
     assert (trained / "model" / "model.safetensors").stat().st_mtime_ns == before
     capsys.readouterr()
-    assert command.main(flags(lines, trained, *more, "--seed", "3")) == 2
+    assert command.main(flags(lines, trained, *LEARNING, "--seed", "3")) == 2
     assert "seed was 0, is 3" in capsys.readouterr().err
-
-
-def broken(**changes):
-    found = rows(8)
-    for name, value in changes.items():
-        if value is None:
-            del found[3][name]
-        else:
-            found[3][name] = value
-    return found
 
 
 @pytest.mark.parametrize(
@@ -113,7 +99,9 @@ def broken(**changes):
     ],
 )
 def test_a_row_that_is_wrong_is_one_line_and_code_2(changes, message, tmp_path, capsys):
-    data = write(tmp_path / "rows.jsonl", broken(**changes))
+    found = rows(8)
+    found[3] = {name: value for name, value in (found[3] | changes).items() if value is not None}
+    data = write(tmp_path / "rows.jsonl", found)
     assert command.main(flags(data, tmp_path / "out")) == 2
     said = capsys.readouterr().err
     assert said.startswith("proofmesh train progress: ") and message in said and said.count("\n") == 1

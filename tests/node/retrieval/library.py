@@ -29,19 +29,9 @@ def theorem(name, subject, rng, line):
     provenance = {"full_name": lemma, "def_path": "Lib/Basic.lean", "def_pos": [1, 1], "def_end_pos": [1, 2]}
     others = " ".join(rng.choice("abcdefgh") for _ in range(3))
     state = f"x y : Nat\n⊢ {subject} {others} = {subject} y"
-    tactic = {
-        "tactic": f"rw [{lemma}]",
-        "annotated_tactic": [f"rw [<a>{lemma}</a>]", [provenance]],
-        "state_before": state,
-        "state_after": "no goals",
-    }
-    return {
-        "file_path": "Main.lean",
-        "full_name": name,
-        "start": [line, 1],
-        "end": [line, 9],
-        "traced_tactics": [tactic],
-    }
+    tactic = {"tactic": f"rw [{lemma}]", "annotated_tactic": [f"rw [<a>{lemma}</a>]", [provenance]]}
+    traced = {"traced_tactics": [tactic | {"state_before": state, "state_after": "no goals"}]}
+    return {"file_path": "Main.lean", "full_name": name, "start": [line, 1], "end": [line, 9], **traced}
 
 
 def write_library(folder, count=240):

@@ -1,11 +1,15 @@
-"""`proofmesh train retriever` and `proofmesh premises`, on a made-up library; each command in this process."""
+"""`proofmesh train retriever` and `proofmesh premises`, on a made-up library; each command in this process, but for one
+that is killed."""
 
+import asyncio
 import io
 import json
 import shutil
+import sys
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from node.data.errors import NotFinite
 from node.retrieval import command, index, train_command
@@ -14,7 +18,9 @@ from node.retrieval.index import PremiseIndex
 from node.retrieval.queries import read_queries
 from node.retrieval.train_command import RetrieverSettings, Shape
 from node.tuning.run_folder import RunFolder
+from tests.files import truncate
 from tests.node.retrieval.conftest import SHAPE
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.compute
 
@@ -70,23 +76,22 @@ def test_a_loss_that_is_no_number_ends_the_training_and_is_in_no_checkpoint(libr
     folder.begin({"kind": "retriever"})
     model = begin_model(settings, corpus, queries.train)
     next(model.parameters()).data[:] = float("nan")
-    with pytest.raises(
-        NotFinite, match=r"the loss of step 1 is not a number; there is no checkpoint yet.*smaller --rate"
-    ):
+    with pytest.raises(NotFinite, match=r"loss of step 1 is not a number; there is no checkpoint yet.*smaller --rate"):
         train(model, queries.train, corpus, folder, settings)
     assert folder.last() is None and not folder.model.exists()
 
 
 def test_search_finds_what_was_trained_and_only_what_may_be_used(premise_index, capsys, monkeypatch):
-    arguments = ["search", "x : Nat\\n⊢ kaba a b = kaba y", "--index", str(premise_index), "--json"]
-    assert command.main([*arguments, "--count", "3"]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert rows[0]["name"] == "Lib.sach_law" and rows[0]["file"] == "Lib/Basic.lean" and len(rows) == 3
-    assert command.main([*arguments, "--accessible-from", "Lib.Other"]) == 0
-    assert [json.loads(line)["name"] for line in capsys.readouterr().out.splitlines()] == ["Lib.unseen"]
-    assert command.main([*arguments, "--file", "Lib/Basic.lean", "--line", "3"]) == 0
-    found = {json.loads(line)["name"] for line in capsys.readouterr().out.splitlines()}
-    assert found == {"Lib.sach_law", "Lib.sand_law"}
+    def found(*more):
+        arguments = ["search", "x : Nat\\n⊢ kaba a b = kaba y", "--index", str(premise_index), "--json", *more]
+        assert command.main(arguments) == 0
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    rows = found("--count", "3")
+    assert (rows[0]["name"], rows[0]["file"], len(rows)) == ("Lib.sach_law", "Lib/Basic.lean", 3)
+    assert [row["name"] for row in found("--accessible-from", "Lib.Other")] == ["Lib.unseen"]
+    above = found("--file", "Lib/Basic.lean", "--line", "3")
+    assert {row["name"] for row in above} == {"Lib.sach_law", "Lib.sand_law"}
     monkeypatch.setattr("sys.stdin", io.StringIO("⊢ kaba x = y"))
     assert command.main(["search", "-", "--index", str(premise_index), "--count", "1"]) == 0
     assert "Lib.sach_law" in capsys.readouterr().out
@@ -109,10 +114,7 @@ def test_eval_tells_recall_beside_bm25(library_folder, premise_index, capsys):
         (["search", "⊢ p", "--index", "INDEX", "--file", "Gone.lean"], "no file `Gone.lean`"),
         (["eval", "--index", "INDEX"], "--data is missing"),
         (["index", "--corpus", "nowhere", "--model", "m"], "nowhere/corpus.jsonl: cannot be read"),
-        (
-            ["index", "--corpus", "LIBRARY", "--model", "MODEL", "--out", "LIBRARY"],
-            "holds something else (no index.json)",
-        ),
+        (["index", "--corpus", "LIBRARY", "--model", "MODEL", "--out", "LIBRARY"], "something else (no index.json)"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(
@@ -147,13 +149,41 @@ def test_an_index_that_was_interrupted_goes_on_and_is_the_same(library_folder, p
     assert encoded == [8, 8, -1, 8, 2]
     assert np.array_equal(PremiseIndex(tmp_path / "out").vectors, whole.vectors)
     assert index.build(tmp_path / "out", corpus, whole.model, "elsewhere") is False
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(
-        path.name for path in premise_index.iterdir()
-    )
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {path.name for path in premise_index.iterdir()}
 
 
 def test_a_damaged_index_is_told(premise_index, tmp_path):
     folder = shutil.copytree(premise_index, tmp_path / "copy")
-    (folder / "vectors.npy").write_bytes((folder / "vectors.npy").read_bytes()[:500])
+    truncate(folder / "vectors.npy")
     with pytest.raises(RetrievalError, match=r"the index is damaged .*make it again with --force"):
         PremiseIndex(folder)
+
+
+# --- a training that is killed ----------------------------------------------------------------------------------------
+@pytest.mark.slow
+@pytest.mark.process
+async def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(library_folder, tmp_path):
+    async def started(out):
+        arguments = ["--data", str(library_folder), "--out", str(out), *SHAPE, "--steps", "400", "--batch", "16"]
+        entry = "import sys; from node.retrieval.train_command import main; sys.exit(main(sys.argv[1:]))"
+        line = [sys.executable, "-c", entry, *arguments, "--save-every", "20", "--log-every", "5"]
+        return await asyncio.create_subprocess_exec(*line, stderr=asyncio.subprocess.DEVNULL)
+
+    child = await started(tmp_path / "killed")
+    checkpoints = tmp_path / "killed" / "checkpoints"
+    try:
+        await eventually(lambda: len(list(checkpoints.glob("*/complete.json"))) >= 2, timeout=120)
+    finally:
+        child.kill()
+        await child.wait()
+    assert not (tmp_path / "killed" / "model").exists()
+    half_written = checkpoints / "checkpoint-999"
+    half_written.mkdir()
+    (half_written / "model.safetensors").write_bytes(b"half")
+    for name in ("killed", "whole"):
+        assert await (await started(tmp_path / name)).wait() == 0
+    killed, whole = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("killed", "whole"))
+    assert all((killed[key] == whole[key]).all() for key in whole)
+    lines = (tmp_path / "killed" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == list(range(5, 401, 5))
+    assert not half_written.exists()

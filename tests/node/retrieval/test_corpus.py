@@ -34,6 +34,11 @@ def names(corpus, mask):
     return {premise.full_name for premise, allowed in zip(corpus.premises, mask, strict=True) if allowed}
 
 
+@pytest.fixture
+def corpus(library_folder):
+    return read_corpus(library_folder)
+
+
 CORPUS = corpus_of(
     [
         file_row("A.lean", (), (1, "a1"), (5, "a2")),
@@ -45,14 +50,11 @@ CORPUS = corpus_of(
 )
 
 
-def test_accessible_is_what_stands_above_and_what_is_imported_directly_or_not():
+def test_accessible_is_what_stands_above_and_what_is_imported_directly_or_not_and_a_mask_may_be_changed():
     mask = CORPUS.accessible(CORPUS.file("C.lean"), (5, 1))
     assert names(CORPUS, mask) == {"a1", "a2", "b1", "c1"}  # not c2 itself, not what is below, not D
     assert names(CORPUS, CORPUS.accessible(CORPUS.file("C"))) == {"a1", "a2", "b1", "c1", "c2", "c3"}
     assert names(CORPUS, CORPUS.imported([CORPUS.file("B")])) == {"a1", "a2", "b1"}
-
-
-def test_a_mask_that_was_given_out_may_be_changed():
     CORPUS.accessible(2)[:] = False
     assert CORPUS.accessible(2).any() and CORPUS.everything().all()
 
@@ -70,11 +72,7 @@ INIT = [
         ([file_row("A.lean", ("B.lean",), (1, "a")), file_row("B.lean", ("A.lean",), (1, "b"))], "B", {"a"}),
         (INIT, "Mine", {"p", "i"}),
         (INIT, "Init.Prelude", set()),
-        (
-            [file_row(".lake/packages/lib/Lib/A.lean", (), (1, "a")), file_row("Main.lean", ("Lib/A.lean",), (1, "m"))],
-            "Main",
-            {"a"},
-        ),
+        ([file_row(".lake/packages/lib/A.lean", (), (1, "a")), file_row("M.lean", ("A.lean",), (1, "m"))], "M", {"a"}),
     ],
     ids=["imports in a circle", "Init", "what Init needs", "a file in another folder"],
 )
@@ -106,16 +104,11 @@ def test_the_digest_is_that_of_the_file(tmp_path):
 
 
 # --- by its header and its file, and what searches get ----------------------------------------------------------------
-def test_a_header_says_what_may_be_used_and_never_the_theorem_itself(library_folder):
-    corpus = read_corpus(library_folder)
+def test_a_header_and_in_a_file_what_stands_above_say_what_may_be_used_and_never_the_theorem_itself(corpus):
     assert names(corpus, accessible(corpus, "t", "import Lib.Other", None)) == {"Lib.unseen"}
     assert names(corpus, accessible(corpus, "Lib.unseen", "import Lib.Other", None)) == set()
     assert len(names(corpus, accessible(corpus, "t", "", None))) == 26
     assert names(corpus, accessible(corpus, "t", "import Unknown", None)) == set()
-
-
-def test_in_a_file_its_imports_count_and_what_it_declares_above(library_folder):
-    corpus = read_corpus(library_folder)
     above = "import Lib.Other\n\ntheorem late : True := trivial\n"
     assert names(corpus, accessible(corpus, "t", "", above)) == {"Lib.unseen", "late"}
 
@@ -139,25 +132,14 @@ async def test_searches_get_the_best_first(premise_index):
 async def test_attempts_of_a_prover_with_an_index_get_tactics_that_name_premises(premise_index):
     settings = ProverSettings(policy="tactics", premises=str(premise_index))
     policies = AttemptPolicies(None, settings, MeshSources(None, (), (), patience=1.0))
-    attempt = Attempt(
-        attempt_id="a",
-        theorem_id="t",
-        theorem=Theorem("t", "", "x"),
-        purpose=Purpose.EVAL,
-        simulations=8,
-        seed=0,
-    )
+    theorem, eight = Theorem("t", "", "x"), {"simulations": 8, "seed": 0}
+    attempt = Attempt(attempt_id="a", theorem_id="t", theorem=theorem, purpose=Purpose.EVAL, **eight)
     advice = await policies.policy(attempt).advise("⊢ kaba a = kaba y", 4, 0)
     by_tactic = {each.tactic: each.source for each in advice.proposals}
     assert by_tactic["rw [Lib.sach_law]"] == "retrieved premises" and "rfl" in by_tactic
 
 
 # --- states with the premises that their tactics name -----------------------------------------------------------------
-@pytest.fixture
-def corpus(library_folder):
-    return read_corpus(library_folder)
-
-
 def test_held_out_theorems_are_not_among_those_of_training(library_folder, corpus):
     found = read_queries([library_folder], corpus, held_out=10)
     assert len(found.train) + len(found.held_out) == 240 and 10 < len(found.held_out) < 50
@@ -203,9 +185,9 @@ def test_what_is_no_list_of_theorems_is_told(tmp_path, corpus):
     ("name", "code", "text", "is_proof"),
     [
         (
-            "Nat.add_comm",
-            "@[simp] protected theorem add_comm (a b : Nat) :\n  a + b = b + a := by\n  omega",
-            "theorem Nat.add_comm (a b : Nat) : a + b = b + a",
+            "N.a",
+            "@[simp] protected theorem a (b : Nat) :\n  b = b := by\n  omega",
+            "theorem N.a (b : Nat) : b = b",
             True,
         ),
         ("Foo.bar", "def bar (n : Nat) : Nat :=\n  n + n", "def Foo.bar (n : Nat) : Nat := n + n", False),
@@ -225,16 +207,5 @@ def test_a_states_conclusion_comes_first():
 
 
 def test_words_are_names_their_parts_and_signs():
-    assert words("List.map_append (l : α)") == [
-        "List.map_append",
-        "list",
-        ".",
-        "map",
-        "append",
-        "(",
-        "l",
-        ":",
-        "α",
-        ")",
-    ]
+    assert words("List.map_append (l : α)") == ["List.map_append", "list", ".", "map", "append", *"(l:α)"]
     assert words("getElem?") == ["get", "elem", "?"]

@@ -23,11 +23,7 @@ SWAP = "theorem t (p q : Prop) : p ∧ q → q ∧ p"
 
 PROOFS = [
     (FOUR, "\n  rfl\n```", Verdict.VERIFIED),
-    (
-        FOUR,
-        [{"role": "assistant", "content": "So:\n```lean4\ntheorem t : 2 + 2 = 4 := by\n  rfl\n```"}],
-        Verdict.VERIFIED,
-    ),
+    (FOUR, [{"role": "assistant", "content": f"So:\n```lean4\n{FOUR} := by\n  rfl\n```"}], Verdict.VERIFIED),
     ("2 + 2 = 4", "rfl", Verdict.VERIFIED),
     ("theorem t : 2 + 2 = 5", "rfl", Verdict.REJECTED),
     (FOUR, "native_decide", Verdict.REJECTED),
@@ -55,34 +51,23 @@ STEPS = [
 ]
 
 
-def proofs() -> tuple[list[Any], list[Any], list[Any]]:
-    return [each[1] for each in PROOFS], [each[0] for each in PROOFS], [each[2] for each in PROOFS]
-
-
-def steps() -> dict[str, Any]:
-    return {
-        "theorem": [SWAP] * len(STEPS),
-        "steps": [each[0] for each in STEPS],
-        "remaining": [each[2] for each in STEPS],
-    }
+STATEMENTS, COMPLETIONS, VERDICTS = (list(column) for column in zip(*PROOFS, strict=True))
+BEFORE, TACTICS, AFTER, JUDGED = (list(column) for column in zip(*STEPS, strict=True))
+COLUMNS: dict[str, Any] = {"theorem": [SWAP] * len(STEPS), "steps": BEFORE, "remaining": AFTER}
 
 
 def test_whole_proofs_and_steps_are_paid_by_what_lean_says():
-    completions, statements, verdicts = proofs()
     reward = LeanReward(at_once=2, seconds=2)
     logged: dict[str, Any] = {}
-    paid = reward(
-        completions=completions, theorem=statements, log_extra=logged.__setitem__, log_metric=logged.__setitem__
-    )
-    assert paid == [float(each is Verdict.VERIFIED) for each in verdicts]
-    assert logged["verdict"] == verdicts and logged["reason"][3] and logged["lean/verified"] == 7 / len(verdicts)
+    logs = {"log_extra": logged.__setitem__, "log_metric": logged.__setitem__}
+    paid = reward(completions=COMPLETIONS, theorem=STATEMENTS, **logs)
+    assert paid == [float(each is Verdict.VERIFIED) for each in VERDICTS]
+    assert logged["verdict"] == VERDICTS and logged["reason"][3] and logged["lean/verified"] == 7 / len(VERDICTS)
 
     step = LeanReward(kind="steps", at_once=2, seconds=3, finishers=(), values=RewardValues(legal=0.25))
-    columns = steps()
-    judged = step.judge([each[1] for each in STEPS], **columns)
-    assert [each.verdict for each in judged] == [each[3] for each in STEPS], judged
-    paid = [0.25, 0.0, 0.0, 0.0, 0.0, 0.7, 0.3, 1.0, None, 0.0]
-    assert step(completions=[each[1] for each in STEPS], **columns) == paid
+    judged = step.judge(TACTICS, **COLUMNS)
+    assert [each.verdict for each in judged] == JUDGED, judged
+    assert step(completions=TACTICS, **COLUMNS) == [0.25, 0.0, 0.0, 0.0, 0.0, 0.7, 0.3, 1.0, None, 0.0]
     finishing = LeanReward(kind="steps", at_once=2, seconds=3, finishers=("exact ⟨h.2, h.1⟩", "assumption"))
     assert finishing(completions=["intro h"], theorem=[SWAP]) == [0.7]
     finishing = LeanReward(kind="steps", at_once=2, seconds=3)
@@ -93,16 +78,14 @@ def test_whole_proofs_and_steps_are_paid_by_what_lean_says():
 @pytest.mark.slow
 @pytest.mark.broker
 async def test_the_service_and_a_mesh_say_the_same(broker, run_name, lean_proxy):
-    completions, statements, verdicts = proofs()
     async with serving() as wire:
         for where, run in ((wire.url, "demo"), (broker.url, run_name)):
             reward = LeanReward(where=where, run=run, seconds=3)
-            assert await reward.score(completions=completions, theorem=statements) == [
-                float(each is Verdict.VERIFIED) for each in verdicts
-            ]
+            paid = await reward.score(completions=COMPLETIONS, theorem=STATEMENTS)
+            assert paid == [float(each is Verdict.VERIFIED) for each in VERDICTS]
             step = LeanReward(kind="steps", where=where, run=run, seconds=3, finishers=())
-            judged = await asyncio.to_thread(step.judge, [each[1] for each in STEPS], **steps())
-            assert [each.verdict for each in judged] == [each[3] for each in STEPS]
+            judged = await asyncio.to_thread(step.judge, TACTICS, **COLUMNS)
+            assert [each.verdict for each in judged] == JUDGED
     await asyncio.to_thread(close)
 
 
@@ -147,9 +130,8 @@ def test_it_can_be_pickled_and_called_in_other_processes(method):
 
 
 def test_the_lines_for_verl_and_openrlhf_on_the_page_work():
-    blocks = dict(
-        re.findall(r"^```python (\w+)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    )
+    page = PAGE.read_text(encoding="utf-8")
+    blocks = dict(re.findall(r"^```python (\w+)\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
     assert set(blocks) == {"verl", "openrlhf"}
     spaces: dict[str, dict[str, Any]] = {name: {} for name in blocks}
     for name, text in blocks.items():
