@@ -11,13 +11,8 @@ from tests.node.llm.server import Server, running
 
 STATE = "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
 STATEMENT = "theorem swap (p q : Prop) (h : p ∧ q) : q ∧ p := by sorry"
+TRY = ["try", "stp", STATEMENT, "--policy"]
 PROOF = "theorem swap (p q : Prop) (h : p ∧ q) : q ∧ p := by\n  exact ⟨h.2, h.1⟩"
-
-
-@pytest.fixture(autouse=True)
-def no_key_of_this_machine(monkeypatch):
-    for name in ("OPENAI_API_KEY", "PROOFMESH_OPENAI_KEY"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def test_the_list_has_every_family(capsys, monkeypatch):
@@ -28,13 +23,13 @@ def test_the_list_has_every_family(capsys, monkeypatch):
     assert "    bytedance-research/BFS-Prover\n" in out and max(map(len, out.splitlines())) <= 80
 
 
-def test_a_prompt_is_printed_alone_and_to_the_byte(capsysbinary):
+def test_a_prompt_is_printed_alone_and_to_the_byte_and_what_a_prover_reads_can_be_given(capsysbinary, monkeypatch):
     assert main(["show", "bfs-prover-v2", "--prompt", STATE]) == 0
     captured = capsysbinary.readouterr()
     assert (captured.out, captured.err) == (f"{STATE}:::".encode(), b"")
-
-
-def test_what_a_step_prover_reads_can_be_given(capsysbinary):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{STATE}\n"))
+    assert main(["show", "reprover", "--prompt", "-"]) == 0
+    assert capsysbinary.readouterr().out == STATE.encode()
     arguments = ["--prompt", STATE, "--name", "swap", "--steps", "intro p", "intro q"]
     assert main(["show", "internlm2.5-step-prover", *arguments]) == 0
     assert b"NAME: swap\n\n---\nPROOF_BEFORE: intro p\nintro q\n\n" in capsysbinary.readouterr().out
@@ -43,16 +38,9 @@ def test_what_a_step_prover_reads_can_be_given(capsysbinary):
 def test_a_conversation_is_printed_as_the_model_reads_it(capsysbinary):
     assert main(["show", "goedel-prover-v2", "--raw", "--prompt", STATEMENT, "--header", "import Mathlib"]) == 0
     out = capsysbinary.readouterr().out.decode()
-    assert out.startswith(
-        "<|im_start|>user\nComplete the following Lean 4 code:\n\n```lean4\nimport Mathlib\n\ntheorem"
-    )
+    begin = "<|im_start|>user\nComplete the following Lean 4 code:\n\n```lean4\nimport Mathlib\n\ntheorem"
+    assert out.startswith(begin)
     assert out.endswith("final formal proof.<|im_end|>\n<|im_start|>assistant\n")
-
-
-def test_a_state_comes_from_the_standard_input(capsysbinary, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{STATE}\n"))
-    assert main(["show", "reprover", "--prompt", "-"]) == 0
-    assert capsysbinary.readouterr().out == STATE.encode()
 
 
 @pytest.mark.parametrize(
@@ -65,15 +53,9 @@ def test_a_state_comes_from_the_standard_input(capsysbinary, monkeypatch):
         (["show", "reprover", "--prompt", STATEMENT], "`reprover` reads proof states"),
         (["show", "reprover", "--prompt", "⊢ " + "x" * 3000], "the goals alone make a prompt of 3,004 tokens"),
         (["show", "deepseek-prover-v2", "--raw", "--prompt", STATEMENT], "the chat template of `deepseek-prover-v2`"),
-        (
-            ["try", "stp", STATEMENT, "--policy", "own:net"],
-            "`own:net` is not a language model; write openai:URL#MODEL",
-        ),
-        (
-            ["try", "stp", STATEMENT, "--policy", "openai:x", "--temperature", "-1"],
-            "--temperature -1: choose a value between 0",
-        ),
-        (["try", "stp", STATEMENT, "--policy", "openai:http://localhost:1"], "`openai:http://localhost:1` names no"),
+        ([*TRY, "own:net"], "`own:net` is not a language model; write openai:URL#MODEL"),
+        ([*TRY, "openai:x", "--temperature", "-1"], "--temperature -1: choose a value between 0"),
+        ([*TRY, "openai:http://localhost:1"], "`openai:http://localhost:1` names no"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(arguments, message, capsys):
@@ -98,13 +80,17 @@ async def test_a_tried_model_shows_its_answer_and_the_proof(capsys):
     assert "### Plan" in out and "\nexact ⟨h.2, h.1⟩\n1 of 1 answers kept\n" in out
 
 
-async def test_a_tried_model_shows_why_an_answer_is_dropped(capsys):
+async def test_a_tried_model_shows_why_an_answer_is_dropped_and_a_server_without_the_model_is_told(capsys):
     async with running(Server(texts=lambda payload, chance: "I would \x1b[2Jrather not.")) as server:
         assert await tried(server, "goedel-prover-v2", STATEMENT, "--samples", "2", "--max-tokens", "99") == 1
     out = capsys.readouterr().out
     assert "dropped of answer 2 (no code block: prose without a Lean code block)" in out
     assert "0 of 2 answers kept" in out and "\x1b" not in out
     assert server.sent[0]["max_tokens"] == 99
+    async with running(Server(model="other")) as server:
+        assert await tried(server, "stp", STATEMENT) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("proofmesh models: ") and "other" in captured.err and captured.out == ""
 
 
 async def test_a_tried_step_prover_shows_the_tactic_and_its_score(capsys):
@@ -114,10 +100,3 @@ async def test_a_tried_step_prover_shows_the_tactic_and_its_score(capsys):
     assert "PROOFSTEP simp\n" in out and "\nsimp\nlog-probability (mean over tokens): -" in out
     assert server.sent[0]["prompt"].startswith("<|im_start|>user\nDECL theorem_1\nGOAL p q : Prop\n")
     assert (server.sent[0]["temperature"], server.sent[0]["stop"]) == (0.5, ["<|im_end|>"])
-
-
-async def test_a_server_without_the_model_is_told_in_one_line(capsys):
-    async with running(Server(model="other")) as server:
-        assert await tried(server, "stp", STATEMENT) == 2
-    captured = capsys.readouterr()
-    assert captured.err.startswith("proofmesh models: ") and "other" in captured.err and captured.out == ""

@@ -24,10 +24,9 @@ def test_a_run_is_exported_and_comes_back_bit_by_bit(run_folder, tmp_path, capsy
     (run_folder / "config.toml").write_text("[learner.trainer]\nbatch = 77\n")
     out, back = tmp_path / "exported", tmp_path / "back"
     assert main(["export", f"own:{run_folder}", str(out)]) == 0
-    shown = capsys.readouterr()
+    shown, card = capsys.readouterr(), (out / "README.md").read_text()
     assert "of step 7" in shown.out and shown.err == ""
-    assert "It proved 5 of 8 held-out theorems with 16 simulations each." in (out / "README.md").read_text()
-    assert '"batch": 77' in (out / "README.md").read_text()
+    assert "It proved 5 of 8 held-out theorems with 16 simulations each." in card and '"batch": 77' in card
     assert json.loads((out / "config.json").read_text())["proofmesh_template"] == "proofmesh"
     assert main(["import", str(out), str(back)]) == 0
     assert "step 7" in capsys.readouterr().out
@@ -38,8 +37,8 @@ def test_a_run_is_exported_and_comes_back_bit_by_bit(run_folder, tmp_path, capsy
     assert checkpoint.load(back).tokenizer.digest == tiny_tokenizer().digest
 
 
-def test_a_weights_file_is_exported_and_an_old_folder_replaced_when_asked(tmp_path, capsys):
-    write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer(), {"step": "3"})
+def test_a_weights_file_is_exported_says_what_it_was_trained_on_and_replaces_an_old_folder_when_asked(tmp_path, capsys):
+    write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer(), {"step": "3", "proofs": "yes"})
     out = tmp_path / "out"
     arguments = ["export", f"own:{tmp_path}/net.safetensors", str(out)]
     assert main(arguments) == 0
@@ -48,6 +47,8 @@ def test_a_weights_file_is_exported_and_an_old_folder_replaced_when_asked(tmp_pa
     (out / "old").touch()
     assert main([*arguments, "--force"]) == 0
     assert not (out / "old").exists() and (out / "config.json").exists()
+    assert main(["import", str(out), str(tmp_path / "back")]) == 0
+    assert read_weights(tmp_path / "back").information["proofs"] == "yes"
 
 
 def refused(arguments, capsys) -> str:
@@ -99,10 +100,3 @@ def test_force_replaces_no_folder_that_holds_something_else(tmp_path, capsys):
     told = refused(["import", tmp_path / "out", tmp_path / "out", "--force"], capsys)
     assert "out holds other files (no state.json)" in told
     assert (tmp_path / "work/thesis.txt").read_text() == "years"
-
-
-def test_a_network_that_was_trained_on_whole_proofs_still_says_so_when_it_comes_back(tmp_path):
-    write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer(), {"step": "3", "proofs": "yes"})
-    assert main(["export", f"own:{tmp_path}/net.safetensors", str(tmp_path / "out")]) == 0
-    assert main(["import", str(tmp_path / "out"), str(tmp_path / "back")]) == 0
-    assert read_weights(tmp_path / "back").information["proofs"] == "yes"

@@ -22,6 +22,7 @@ TWO_GOALS = "case inl\np q : Prop\nh : p\n⊢ q ∨ p\n\np q : Prop\nh : q\n⊢ 
 DEEPSEEK_HEADER = (
     "import Mathlib\nimport Aesop\n\nset_option maxHeartbeats 0\n\nopen BigOperators Real Nat Topology Rat\n\n"
 )
+COMPLETE = "Complete the following Lean 4 code:\n\n```lean4\n"
 TEN = "theorem mathd_algebra_10 : abs ((120 : ℝ) / 100 * 30 - 130 / 100 * 20) = 10 := by"
 TEN_IN_WORDS = r"What is the positive difference between $120\%$ of 30 and $130\%$ of 20? Show that it is 10."
 PLAN = (
@@ -102,7 +103,7 @@ def test_a_field_cannot_spell_special_tokens_of_a_family_that_names_them():
 
 def test_deepseek_prover_v1_5_to_the_byte():
     # From quick_start.py of the repository.
-    theorem = parse_statement(
+    statement = (
         "theorem amc12b_2003_p6 (a r : ℝ) (u : ℕ → ℝ) (h₀ : ∀ k, u k = a * r ^ k) (h₁ : u 1 = 2)\n"
         "  (h₂ : u 3 = 6) : u 0 = 2 / Real.sqrt 3 ∨ u 0 = -(2 / Real.sqrt 3) := by"
     )
@@ -110,100 +111,62 @@ def test_deepseek_prover_v1_5_to_the_byte():
         "The second and fourth terms of a geometric sequence are $2$ and $6$. Which of the following is a possible "
         "first term?\nShow that it is $\\frac{2\\sqrt{3}}{3}$."
     )
-    assert proof_prompt(load("deepseek-prover-v1.5"), theorem, problem=words).text == (
-        r"""Complete the following Lean 4 code:
-
-```lean4
-import Mathlib
-import Aesop
-
-set_option maxHeartbeats 0
-
-open BigOperators Real Nat Topology Rat
-
-"""
-        r"/-- The second and fourth terms of a geometric sequence are $2$ and $6$. Which of the following is a "
-        r"""possible first term?
-Show that it is $\frac{2\sqrt{3}}{3}$.-/
-theorem amc12b_2003_p6 (a r : ℝ) (u : ℕ → ℝ) (h₀ : ∀ k, u k = a * r ^ k) (h₁ : u 1 = 2)
-  (h₂ : u 3 = 6) : u 0 = 2 / Real.sqrt 3 ∨ u 0 = -(2 / Real.sqrt 3) := by
-"""
-    )
+    text = f"{COMPLETE}{DEEPSEEK_HEADER}/-- {words}-/\n{statement}\n"
+    assert proof_prompt(load("deepseek-prover-v1.5"), parse_statement(statement), problem=words).text == text
 
 
-@pytest.mark.parametrize("name", ["deepseek-prover-v1.5-cot", "goedel-prover-sft"])
-def test_prompts_for_code_with_comments_to_the_byte(name):
-    assert proof_prompt(load(name), ten()).text == (
-        "Complete the following Lean 4 code with explanatory comments preceding each line of code:\n\n```lean4\n"
-        f"{DEEPSEEK_HEADER}{TEN}\n"
-    )
+COMMENTED = (
+    "Complete the following Lean 4 code with explanatory comments preceding each line of code:\n\n```lean4\n"
+    f"{DEEPSEEK_HEADER}{TEN}\n"
+)
+STP_HEADER = "import Mathlib\nimport Aesop\nset_option maxHeartbeats 0\nopen BigOperators Real Nat Topology Rat\n\n"
 
 
-def test_stp_to_the_byte():
-    assert proof_prompt(load("stp"), ten(), problem="ignored").text == (
-        "Complete the following Lean 4 code:\n\n```lean4\nimport Mathlib\nimport Aesop\nset_option maxHeartbeats 0\n"
-        f"open BigOperators Real Nat Topology Rat\n\n{TEN}"
-    )
+@pytest.mark.parametrize(
+    ("name", "header", "problem", "text"),
+    [
+        ("deepseek-prover-v1.5-cot", "", "", COMMENTED),
+        ("goedel-prover-sft", "", "", COMMENTED),
+        ("stp", "", "ignored", f"{COMPLETE}{STP_HEADER}{TEN}"),
+        ("stp", "import Mathlib.Data\nopen Real", "", f"{COMPLETE}import Mathlib.Data\nopen Real\n\n{TEN}"),
+    ],
+)
+def test_prompts_for_code_to_the_byte_and_a_statement_keeps_its_own_header(name, header, problem, text):
+    assert proof_prompt(load(name), ten(header), problem=problem).text == text
 
 
 def test_deepseek_prover_v2_to_the_byte():
     # From the quick start of the repository's README.
-    user = (
-        "Complete the following Lean 4 code:\n\n```lean4\n"
-        "import Mathlib\nimport Aesop\n\nset_option maxHeartbeats 0\n\n"
-        "open BigOperators Real Nat Topology Rat\n\n"
-        r"/-- What is the positive difference between $120\%$ of 30 and $130\%$ of 20? Show that it is 10.-/"
-        "\ntheorem mathd_algebra_10 : abs ((120 : ℝ) / 100 * 30 - 130 / 100 * 20) = 10 := by\n  sorry\n```\n\n"
-    )
+    user = f"{COMPLETE}{DEEPSEEK_HEADER}/-- {TEN_IN_WORDS}-/\n{TEN}\n  sorry\n```\n\n{PLAN}"
     prompt = proof_prompt(load("deepseek-prover-v2"), ten(), problem=TEN_IN_WORDS)
-    assert prompt == Prompt(messages=(ChatMessage("user", user + PLAN),))
+    assert prompt == Prompt(messages=(ChatMessage("user", user),))
 
 
-GOEDEL_USER = (
-    "Complete the following Lean 4 code:\n\n```lean4\nimport Mathlib\nimport Aesop\n\nset_option maxHeartbeats 0\n\n"
-    "open BigOperators Real Nat Topology Rat\n\n\n"
-    "theorem square_equation_solution {x y : ℝ} (h : x^2 + y^2 = 2*x - 4*y - 5) : x + y = -1 := by\n  sorry```\n\n"
-    + PLAN
-)
+SQUARE = "theorem square_equation_solution {x y : ℝ} (h : x^2 + y^2 = 2*x - 4*y - 5) : x + y = -1 := by"
+GOEDEL_USER = f"{COMPLETE}{DEEPSEEK_HEADER}\n{SQUARE}\n  sorry```\n\n{PLAN}"
 
 
 def goedel_prompt():
     # From the quick start of the repository's README, whose example has a header with one more empty line.
-    theorem = parse_statement(
-        "theorem square_equation_solution {x y : ℝ} (h : x^2 + y^2 = 2*x - 4*y - 5) : x + y = -1 := by sorry",
-        f"{DEEPSEEK_HEADER}\n",
-    )
-    return proof_prompt(load("goedel-prover-v2"), theorem)
+    return proof_prompt(load("goedel-prover-v2"), parse_statement(f"{SQUARE} sorry", f"{DEEPSEEK_HEADER}\n"))
 
 
-def test_goedel_prover_v2_to_the_byte():
-    assert goedel_prompt() == Prompt(messages=(ChatMessage("user", GOEDEL_USER),))
-    assert raw_text(load("goedel-prover-v2"), goedel_prompt()) == (
-        f"<|im_start|>user\n{GOEDEL_USER}<|im_end|>\n<|im_start|>assistant\n"
-    )
-
-
-def test_corrections_go_on_with_the_conversation():
+def test_goedel_prover_v2_to_the_byte_and_corrections_go_on_with_the_conversation():
     template = load("goedel-prover-v2")
+    assert goedel_prompt() == Prompt(messages=(ChatMessage("user", GOEDEL_USER),))
+    asked = f"<|im_start|>user\n{GOEDEL_USER}<|im_end|>\n<|im_start|>assistant\n"
+    assert raw_text(template, goedel_prompt()) == asked
     first = correction_prompt(template, goedel_prompt(), "My {first} proof", "\nError 1:\n")
     second = correction_prompt(template, first, "My second proof", "\nError 1: again\n")
-    assert second.messages == (
-        ChatMessage("user", GOEDEL_USER),
-        ChatMessage("assistant", "My {first} proof"),
-        ChatMessage(
-            "user",
-            "The proof (Round 0) is not correct. Following is the compilation error message, where we use "
-            "<error></error> to signal the position of the error.\n\n\nError 1:\n\n\nBefore producing the Lean 4 code "
-            "to formally prove the given theorem, provide a detailed analysis of the error message.",
-        ),
-        ChatMessage("assistant", "My second proof"),
-        ChatMessage(
-            "user",
-            "The proof (Round 1) is not correct. Following is the compilation error message, where we use "
-            "<error></error> to signal the position of the error.\n\n\nError 1: again\n\n\nBefore producing the Lean 4 "
-            "code to formally prove the given theorem, provide a detailed analysis of the error message.",
-        ),
-    )
+    errors = [
+        f"The proof (Round {number}) is not correct. Following is the compilation error message, where we use "
+        f"<error></error> to signal the position of the error.\n\n\n{error}\n\n\nBefore producing the Lean 4 code "
+        "to formally prove the given theorem, provide a detailed analysis of the error message."
+        for number, error in enumerate(("Error 1:", "Error 1: again"))
+    ]
+    texts = (GOEDEL_USER, "My {first} proof", errors[0], "My second proof", errors[1])
+    roles = ("user", "assistant", "user", "assistant", "user")
+    assert second.messages == tuple(map(ChatMessage, roles, texts))
 
 
 def test_kimina_prover_preview_to_the_byte():
@@ -217,32 +180,21 @@ def test_kimina_prover_preview_to_the_byte():
         ChatMessage("system", "You are an expert in mathematics and Lean 4."),
         ChatMessage("user", user),
     )
-    assert raw_text(template, prompt) == (
-        "<|im_start|>system\nYou are an expert in mathematics and Lean 4.<|im_end|>\n"
-        f"<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n"
-    )
+    system = "<|im_start|>system\nYou are an expert in mathematics and Lean 4.<|im_end|>\n"
+    assert raw_text(template, prompt) == f"{system}<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n"
 
 
 def test_kimina_prover_of_july_2025_to_the_byte():
     # The example of the blog post on Kimina-Prover-RL.
-    theorem = parse_statement("theorem number_theory_4487 : {p : ℕ | p.Prime ∧ ∃ a b, p = a ^ 4 - b ^ 4} = ∅ := by")
+    statement = "theorem number_theory_4487 : {p : ℕ | p.Prime ∧ ∃ a b, p = a ^ 4 - b ^ 4} = ∅ := by"
     words = "Find all primes that are the difference of the fourth powers of two integers."
-    assert proof_prompt(load("kimina-prover"), theorem, problem=words).messages == (
-        ChatMessage("system", "You are an expert in mathematics and proving theorems in Lean 4."),
-        ChatMessage(
-            "user",
-            "Think about and solve the following problems step by step in Lean 4.\n\n# Problem:\n"
-            "Find all primes that are the difference of the fourth powers of two integers.\n\n# Formal Statement:\n"
-            "```lean4\nimport Mathlib\n\n"
-            "theorem number_theory_4487 : {p : ℕ | p.Prime ∧ ∃ a b, p = a ^ 4 - b ^ 4} = ∅ := by\n```\n",
-        ),
+    user = (
+        "Think about and solve the following problems step by step in Lean 4.\n\n"
+        f"# Problem:\n{words}\n\n# Formal Statement:\n```lean4\nimport Mathlib\n\n{statement}\n```\n"
     )
-
-
-def test_a_statement_keeps_its_own_header():
-    text = proof_prompt(load("stp"), ten("import Mathlib.Data.Real.Basic\nopen Real")).text
-    assert text == (
-        "Complete the following Lean 4 code:\n\n```lean4\nimport Mathlib.Data.Real.Basic\nopen Real\n\n" + TEN
+    assert proof_prompt(load("kimina-prover"), parse_statement(statement), problem=words).messages == (
+        ChatMessage("system", "You are an expert in mathematics and proving theorems in Lean 4."),
+        ChatMessage("user", user),
     )
 
 
@@ -276,11 +228,8 @@ def test_the_first_goal_keeps_its_hypotheses_longest():
 
 
 def test_premises_that_do_not_fit_leave_their_room_to_others():
-    premises = [
-        Premise("A", "theorem A : 1 = 1"),
-        Premise("B", "theorem B : " + "x" * 2048),
-        Premise("C", "theorem C : 2 = 2"),
-    ]
+    statements = {"A": "1 = 1", "B": "x" * 2048, "C": "2 = 2"}
+    premises = [Premise(name, f"theorem {name} : {statement}") for name, statement in statements.items()]
     text = tactic_prompt(load("reprover-retriever"), STATE, premises=premises).text
     assert text == f"theorem <a>C</a> : 2 = 2\n\ntheorem <a>A</a> : 1 = 1\n\n{STATE}"
 

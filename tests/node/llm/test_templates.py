@@ -24,6 +24,9 @@ output = 64
 """
 
 
+OUTPUT = "[output]\ncode"
+
+
 def written(folder, text):
     path = folder / "mine.toml"
     path.write_text(text, encoding="utf-8")
@@ -78,29 +81,17 @@ def test_an_unknown_template_names_the_nearest_and_an_unknown_model_asks_for_one
         ('mode = "tactic"\n', "", "[top] the key `mode` is missing"),
         ("prompt = 512\n", "", "[limits] the key `prompt` is missing"),
         ('mode = "tactic"', 'mode = "step"', "`mode`: invalid enum value 'step'; choose one of tactic, whole-proof"),
-        (
-            "[limits]",
-            '[output]\ncode = "x"\n[limits]',
-            "`output.code`: invalid enum value 'x'; choose one of plain, open",
-        ),
+        ("[limits]", f"{OUTPUT} = 'x'\n[limits]", "`output.code`: invalid enum value 'x'; choose one of plain, open"),
         ("prompt = 512", 'prompt = "512"', "`limits.prompt`: expected `int`, got `str`"),
         ("temperature = 0.7", "temperature = 7.0", "`sampling.temperature`: expected `float` <= 2.0"),
         ("max_tokens = 64", "max_tokens = 65", "`sampling.max_tokens` must be at most `limits.output`, 64"),
         ("{state} => ", "{stat} => ", "`template` has an unknown field {stat}; did you mean `state`?"),
         ("{state} => ", "{name} => ", "`template` has no field {state}"),
-        (
-            "{state} => ",
-            "{state => ",
-            "`template`: expected '}' before end of string; write {{ and }} for literal braces",
-        ),
+        ("{state} => ", "{state ", "`template`: expected '}' before end of string; write {{ and }} for literal braces"),
         ("{state} => ", "{state!r} => ", "`template`: write a field as a name in braces, without `:` or `!`"),
         ('kind = "raw"', 'kind = "raw"\nsystem = "x"', '`system`, `correction` and `chat_text` need `kind = "chat"`'),
-        (
-            'mode = "tactic"',
-            'mode = "whole-proof"',
-            "`template` has an unknown field {state}; did you mean `statement`?",
-        ),
-        ("[limits]", '[output]\ncode = "last"\n[limits]', '`output.code` must be "plain" with `mode = "tactic"`'),
+        ('"tactic"', '"whole-proof"', "`template` has an unknown field {state}; did you mean `statement`?"),
+        ("[limits]", f"{OUTPUT} = 'last'\n[limits]", '`output.code` must be "plain" with `mode = "tactic"`'),
         ('title = "Mine"', 'title = "Mine"\nname = "x"', "remove the key `name`; a template has the name of its file"),
         ('title = "Mine"', 'title = "Mine"\nnames = "short"', "`names`: invalid enum value 'short'; choose one of own"),
         ('title = "Mine"', 'title = "Mine"\nspecial = "("', "`special` is not a regular expression: missing )"),
@@ -117,18 +108,13 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path, old, new, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_family_that_reads_statements_has_no_canonical_names(tmp_path):
-    text = (FAMILIES / "stp.toml").read_text(encoding="utf-8")
-    path = written(tmp_path, f'names = "canonical"\n{text}')
-    with pytest.raises(
-        TemplateError, match='`names = "canonical"` needs `mode = "tactic"`; this family reads statements'
-    ):
+def test_a_file_of_statements_with_canonical_names_or_that_is_not_there_or_no_text_is_refused(tmp_path):
+    path = written(tmp_path, f'names = "canonical"\n{(FAMILIES / "stp.toml").read_text(encoding="utf-8")}')
+    says = '`names = "canonical"` needs `mode = "tactic"`; this family reads statements'
+    with pytest.raises(TemplateError, match=says):
         load(path)
-
-
-def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path):
     (tmp_path / "mine.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(TemplateError, match=r"mine\.toml: not UTF-8"):
-        load(str(tmp_path / "mine.toml"))
+        load(path)
     with pytest.raises(TemplateError, match=r"nowhere\.toml: cannot be read \(No such file or directory\)"):
         load(str(tmp_path / "nowhere.toml"))

@@ -38,10 +38,8 @@ async def test_all_servers_pause_before_one_reloads_and_go_on_with_the_new_weigh
 async def test_where_one_server_cannot_pause_nothing_changes() -> None:
     well, ill = Administration(), Administration(refuses="/pause")
     async with served(well, ill) as fleet:
-        with pytest.raises(
-            UpdateFailed,
-            match=f"nothing was changed, because a server cannot be paused: {ill.url} .500: .*CUDA out of memory",
-        ):
+        told = f"nothing was changed, because a server cannot be paused: {ill.url} .500: .*CUDA out of memory"
+        with pytest.raises(UpdateFailed, match=told):
             await update_weights(fleet, Path("/models/step-7"), "step-7")
     assert (well.weights, well.paused, ill.weights) == ("old", False, "old")
     with pytest.raises(UpdateFailed, match=r"nothing was changed, .* cannot be paused: .* may still be paused"):
@@ -71,9 +69,8 @@ async def test_a_server_that_stays_paused_is_named_and_freed_by_another_try() ->
 async def test_an_adapter_is_loaded_everywhere_or_nowhere_and_pauses_nothing() -> None:
     well, ill = Administration(), Administration(refuses="/v1/load_lora_adapter")
     async with served(well, ill) as fleet:
-        with pytest.raises(
-            UpdateFailed, match=f"`prover-3` was not loaded on any server, because some failed: {ill.url}"
-        ):
+        told = f"`prover-3` was not loaded on any server, because some failed: {ill.url}"
+        with pytest.raises(UpdateFailed, match=told):
             await add_adapter(fleet, Path("/adapters/3"), "prover-3")
         assert well.adapters == {}
         ill.refuses = ""

@@ -90,7 +90,7 @@ def as_llama(folder):
 
 DAMAGES = {
     "another architecture": (as_llama, "{folder} holds a model of type `llama`; only networks exported by proofmesh"),
-    "no configuration": (lambda folder: (folder / "config.json").unlink(), "{folder} holds no complete model in Hugg"),
+    "no configuration": (lambda folder: (folder / "config.json").unlink(), "{folder} holds no complete model in"),
     "torn configuration": (lambda folder: (folder / "config.json").write_text("{"), "{folder}/config.json: "),
     "no value head": (lambda folder: without(folder, "value_head.weight"), "{folder}: the value head is missing"),
     "missing tensor": (lambda folder: without(folder, "lm_head.weight"), "{folder}: 1 tensors do not match"),
