@@ -1,7 +1,10 @@
-"""Inference nodes that serve a language model, and what asks them: a real broker, and servers on loopback."""
+"""Inference nodes that serve a language model, what asks them, and those that follow the model which their run
+announces: a real broker, servers on loopback, and models in this process."""
 
 import asyncio
 from contextlib import AsyncExitStack
+from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -10,8 +13,8 @@ from broker.launcher import Server as BrokerServer
 from common.bus import Bus, BusError, BusSettings, Unanswered
 from common.life.context import NodeContext
 from common.protocol.messages import (
-    Message,
     ModelFacts,
+    ModelState,
     SampleReply,
     SampleRequest,
     TacticReply,
@@ -20,6 +23,10 @@ from common.protocol.messages import (
 )
 from common.protocol.subjects import TACTIC_REQUEST, samples
 from node.command import cli
+from node.inference.models import KEY, announced
+from node.inference.settings import InferenceSettings
+from node.llm.address import BadModel
+from node.llm.models import parse_model
 from node.llm.openai import open_openai
 from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Prompt, SamplerError
 from node.llm.settings import ModelSettings
@@ -141,28 +148,16 @@ async def test_an_outage_of_the_broker_costs_no_work(own_broker: BrokerServer) -
     await bus.close()
 
 
-class Played:
-    """Answers to requests for a model, one after the other; the last one again and again."""
-
-    def __init__(self, *answers: Message) -> None:
-        self.answers = list(answers)
-        self.asked: list[SampleRequest] = []
-
-    async def answer(self, request: SampleRequest) -> Message:
-        self.asked.append(request)
-        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-
-
 async def test_a_request_whose_node_is_gone_is_asked_again_until_too_many_were_lost(bus: Bus) -> None:
     gone, here = SampleReply(at_work="a-node-that-died"), SampleReply(samples=(TextSample("simp"),))
     for lost in (1, 4):
-        played = Played(*[gone] * lost, here)
-        served = await bus.serve(samples(MODEL), SampleRequest, played.answer, queue="inference", limit=8)
+        node = AsyncMock(side_effect=[*[gone] * lost, here])
+        served = await bus.serve(samples(MODEL), SampleRequest, node, queue="inference", limit=8)
         (sample,) = await sampler(bus, expected=False).sample(Prompt("p"), 1, 0, DRAWN)
-        assert sample.text == "simp" and len(played.asked) == lost + 1
-        assert len({each.request_id for each in played.asked}) == 1
+        asked = [request for (request,), _ in node.call_args_list]
+        assert sample.text == "simp" and len(asked) == lost + 1 and len({each.request_id for each in asked}) == 1
         await served.unsubscribe()
-    await bus.serve(samples(MODEL), SampleRequest, Played(gone).answer, queue="inference", limit=8)
+    await bus.serve(samples(MODEL), SampleRequest, AsyncMock(return_value=gone), queue="inference", limit=8)
     with pytest.raises(SamplerError, match="5 inference nodes were lost"):
         await sampler(bus).sample(Prompt("p"), 1, 0, DRAWN)
 
@@ -193,3 +188,78 @@ def test_a_model_that_the_server_does_not_have_ends_the_node_with_one_reason(
     assert ended.code == 2
     assert "[inference] model: " in ended.err
     assert "does not have the model `other`; choose one of `prover`" in " ".join(ended.err.split())
+
+
+# --- following --------------------------------------------------------------------------------------------------------
+FOLDER = Path("/runs/one")
+
+
+async def test_a_node_serves_what_the_run_announces_under_its_own_name_alone(
+    bus: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(Server()) as server:
+        address = f"openai:{server.url}#prover"
+        async with model_node(bus, broker, address, follow="runs") as node:
+            assert len(await sampler(bus).sample(Prompt("p"), 2, 0, Decoding())) == 2
+            await bus.put_state(KEY, ModelState(version=1, model="hf:/elsewhere"))
+            await eventually(lambda: node.state == "unhealthy", what="the word that it may not serve that")
+            assert len(await sampler(bus).sample(Prompt("p"), 1, 0, Decoding())) == 1
+            server.model = "prover-2"
+            await bus.put_state(KEY, ModelState(version=2, model="openai:prover-2"))
+            await eventually(lambda: node.facts.model == "openai:prover-2" and node.state != "unhealthy")
+            await bus.register(node.info())  # as the node's pulse does
+            assert len(await sampler(bus, "openai:prover-2").sample(Prompt("p"), 3, 0, Decoding())) == 3
+            monkeypatch.setattr("node.prover.policies.sources.ABSENT_SECONDS", 0.05)
+            with pytest.raises(SamplerError, match="no inference node serves `openai:prover`"):
+                await sampler(bus, patience=0.1, expected=False).sample(Prompt("p"), 1, 0, Decoding())
+            await eventually(lambda: node.heartbeat().values.get("samples") == 6, what="counts go on")
+    assert {sent["model"] for sent in server.sent} == {"prover", "prover-2"}
+
+
+async def test_requests_at_work_end_with_the_model_that_they_began_with(bus: Bus, broker: BusSettings) -> None:
+    server = Server(fault=lambda number: "hang" if number == 0 else "")
+    async with running(server), model_node(bus, broker, f"openai:{server.url}#prover", follow="runs") as node:
+        asked = asyncio.create_task(sampler(bus).sample(Prompt("p"), 1, 0, Decoding()))
+        await eventually(lambda: server.did["hang"] == 1)
+        server.fault = lambda number: ""
+        await bus.put_state(KEY, ModelState(version=2, model="openai:prover-2"))
+        server.release.set()
+        assert len(await asked) == 1
+        await eventually(lambda: node.facts.model == "openai:prover-2")
+    assert {sent["model"] for sent in server.sent} == {"prover"}
+
+
+@pytest.mark.parametrize(
+    ("own", "model", "wanted"),
+    [
+        ("openai:http://a/v1#m@stp", "openai:m-2", "openai:http://a/v1#m-2@stp"),
+        ("hf:/models/base@stp", "hf:/runs/one/trainings/a", "hf:/runs/one/trainings/a@stp"),
+        ("hf:/models/base", "hf:/models/base+/runs/one/adapter", "hf:/models/base+/runs/one/adapter"),
+        ("hf:owner/base", "hf:owner/base", "hf:owner/base"),
+    ],
+)
+def test_an_announcement_names_folders_of_the_run_and_models_of_the_nodes_own_servers(
+    own: str, model: str, wanted: str
+) -> None:
+    assert str(announced(parse_model(own), FOLDER, ModelState(version=1, model=model))) == wanted
+
+
+@pytest.mark.parametrize(
+    ("own", "model", "why"),
+    [
+        ("hf:/models/base", "hf:/etc/other", "is not below /runs/one"),
+        ("hf:/models/base", "hf:/runs/one/../two", "is not below /runs/one"),
+        ("hf:/models/base", "hf:owner/other", "is not below /runs/one"),
+        ("hf:/models/base", "hf:/models/base+/etc/adapter", "is not below /runs/one"),
+        ("hf:/models/base", "openai:m", "another kind"),
+        ("openai:http://a#m", "openai:http://b#m", "inference nodes of a mesh choose it"),
+    ],
+)
+def test_an_announcement_of_anything_else_is_refused(own: str, model: str, why: str) -> None:
+    with pytest.raises(BadModel, match=why):
+        announced(parse_model(own), FOLDER, ModelState(version=1, model=model))
+
+
+def test_to_follow_without_a_model_is_refused() -> None:
+    with pytest.raises(ValueError, match="name the language model that is served first"):
+        InferenceSettings(follow="runs").check()

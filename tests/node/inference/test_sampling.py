@@ -1,5 +1,7 @@
 """Drawing of tokens: against shares, against enumeration of what is in a nucleus, without replacement."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -16,14 +18,11 @@ def random_logits(rows: int, vocabulary: int, scale: float = 3.0) -> torch.Tenso
     return torch.randn(rows, vocabulary, generator=torch.Generator().manual_seed(1)) * scale
 
 
-def test_tokens_of_probability_zero_are_never_drawn() -> None:
+def test_tokens_of_probability_zero_are_never_drawn_also_at_the_edges_of_a_wide_distribution() -> None:
     logits = torch.tensor([[-torch.inf, 0.0, -torch.inf, 1.0, -torch.inf]])
     drawn = draw(logits, torch.tensor([[0.0, 0.2, 0.5, 1 - 2**-23]]))
     assert drawn.tokens.tolist() == [[1, 1, 3, 3]]
     assert torch.allclose(drawn.policy.exp().unique().sum(), torch.tensor(1.0))
-
-
-def test_numbers_at_the_edges_stay_inside_the_wide_distribution() -> None:
     logits = torch.full((1, WIDE), -torch.inf)
     logits[0, [BLOCK, 3 * BLOCK + 7, WIDE - BLOCK]] = torch.tensor([0.0, 1.0, 2.0])
     drawn = draw(logits.clone(), torch.tensor([[0.0, 0.5, 1 - 2**-23]]))
@@ -64,33 +63,27 @@ def test_distinct_draws_differ_and_begin_again_when_there_are_no_more() -> None:
     drawn = draw(logits, numbers(2, 5), Rules(distinct=torch.tensor([True, False])))
     first = drawn.tokens[0].tolist()
     assert sorted(first[:3]) == [0, 1, 2] and len(set(first[3:])) == 2 and 3 not in first
-    plain = draw(logits, numbers(2, 5))
-    assert drawn.tokens[1].tolist() == plain.tokens[1].tolist()
+    assert drawn.tokens[1].tolist() == draw(logits, numbers(2, 5)).tokens[1].tolist()
+    # At temperature 0 they are the likeliest tokens in order.
+    rules = Rules(temperatures=torch.tensor([0.0]), distinct=torch.tensor([True]))
+    assert draw(torch.tensor([[0.0, 3.0, 1.0, 2.0]]), numbers(1, 4), rules).tokens.tolist() == [[1, 3, 2, 0]]
 
 
 def test_distinct_draws_follow_sampling_without_replacement() -> None:
-    shares = torch.tensor([0.5, 0.3, 0.2])
-    rows = 4000
+    shares, rows = torch.tensor([0.5, 0.3, 0.2]), 4000
     drawn = draw(shares.log().repeat(rows, 1), numbers(rows, 2), Rules(distinct=torch.ones(rows, dtype=torch.bool)))
-    for first in range(3):
-        for second in range(3):
-            expected = 0.0 if first == second else float(shares[first] * shares[second] / (1 - shares[first]))
-            hits = (drawn.tokens[:, 0] == first) & (drawn.tokens[:, 1] == second)
-            assert abs(float(hits.float().mean()) - expected) < 5 * (max(expected, 1e-9) / rows) ** 0.5
-            if expected:
-                assert torch.allclose(drawn.sampled[hits].sum(-1).exp(), torch.tensor(expected), atol=1e-5)
+    for first, second in itertools.product(range(3), repeat=2):
+        expected = 0.0 if first == second else float(shares[first] * shares[second] / (1 - shares[first]))
+        hits = (drawn.tokens == torch.tensor([first, second])).all(-1)
+        assert abs(float(hits.float().mean()) - expected) < 5 * (max(expected, 1e-9) / rows) ** 0.5
+        if expected:
+            assert torch.allclose(drawn.sampled[hits].sum(-1).exp(), torch.tensor(expected), atol=1e-5)
 
 
 def test_numbers_that_are_none_do_not_lead_outside_the_vocabulary() -> None:
     for width in (10, WIDE):
         drawn = draw(torch.full((2, width), torch.nan), numbers(2, 3))
         assert int(drawn.tokens.min()) >= 0 and int(drawn.tokens.max()) < width
-
-
-def test_distinct_draws_at_temperature_zero_are_the_likeliest_tokens_in_order() -> None:
-    logits = torch.tensor([[0.0, 3.0, 1.0, 2.0]])
-    rules = Rules(temperatures=torch.tensor([0.0]), distinct=torch.tensor([True]))
-    assert draw(logits, numbers(1, 4), rules).tokens.tolist() == [[1, 3, 2, 0]]
 
 
 def test_wide_distributions_are_drawn_as_narrow_ones_are() -> None:
@@ -108,14 +101,11 @@ def test_wide_distributions_are_drawn_as_narrow_ones_are() -> None:
         assert torch.allclose(drawn.sampled.double(), scaled.log_softmax(-1).gather(1, expected), atol=1e-5)
 
 
-def test_noise_depends_on_seed_sample_and_position_alone() -> None:
+def test_noise_depends_on_seed_sample_and_position_alone_and_is_uniform_and_uncorrelated() -> None:
     noise = uniforms(7, 6, 32)
     assert np.array_equal(noise[:3, :10], uniforms(7, 3, 10))
     assert not np.intersect1d(noise, uniforms(8, 6, 32)).size > 3
     assert len(np.unique(noise)) > 190, "nearly all of 192 numbers differ"
-
-
-def test_noise_is_uniform_and_uncorrelated() -> None:
     noise = np.concatenate([uniforms(seed, 8, 32) for seed in range(400)]).astype(np.float64)
     counts = np.histogram(noise, bins=20, range=(0, 1))[0]
     expected = noise.size / 20

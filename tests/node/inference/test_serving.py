@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from common.bus import Bus, BusSettings, BusyError, RemoteFailure, Unanswered
 from common.life.context import NodeContext
@@ -60,15 +61,9 @@ class Learner:
         for number in (version, *pinned):
             if number not in self._known:
                 await self.store(number)
-        state = self._known[version]
-        pins = tuple(
-            PinnedWeights(version=known.version, digest=known.digest, object_name=known.object_name)
-            for known in (self._known[number] for number in pinned)
-        )
-        await self._bus.put_state(
-            "weights",
-            WeightsState(version=version, digest=digest or state.digest, object_name=state.object_name, pinned=pins),
-        )
+        state, known = self._known[version], (self._known[number] for number in pinned)
+        pins = tuple(PinnedWeights(version=w.version, digest=w.digest, object_name=w.object_name) for w in known)
+        await self._bus.put_state("weights", replace(state, digest=digest or state.digest, pinned=pins))
 
 
 @pytest.fixture
@@ -117,6 +112,10 @@ async def ask(bus: Bus, message: TacticRequest, deadline: float = 20.0) -> Tacti
     return await bus.request_patiently(TACTIC_REQUEST, message, TacticReply, timeout=5.0, deadline=deadline)
 
 
+async def once(bus: Bus, message: Message) -> TacticReply:
+    return await bus.request(TACTIC_REQUEST, message, TacticReply, timeout=60.0)
+
+
 async def serves(bus: Bus, version: int) -> None:
     """Wait until the node serves a version as latest."""
 
@@ -132,12 +131,16 @@ async def busy(bus: Bus, why: str) -> None:
         while True:
             with contextlib.suppress(Unanswered):
                 with pytest.raises(BusyError, match=why):
-                    await bus.request(TACTIC_REQUEST, request(), TacticReply, timeout=60.0)
+                    await once(bus, request())
                 return
             await asyncio.sleep(0.01)
 
 
 engine_of = functools.cache(lambda version: Engine(tiny_weights(version), ENGINE))
+
+
+def tactics(reply: TacticReply) -> list[str]:
+    return [sample.tactic for sample in reply.tactics]
 
 
 def expected(version: int, seed: int, samples: int = 4) -> list[str]:
@@ -150,7 +153,7 @@ def expected(version: int, seed: int, samples: int = 4) -> list[str]:
 
 async def refused(bus: Bus, message: Message) -> RemoteFailure:
     with pytest.raises(RemoteFailure) as caught:
-        await bus.request(TACTIC_REQUEST, message, TacticReply, timeout=60.0)
+        await once(bus, message)
     return caught.value
 
 
@@ -164,11 +167,8 @@ async def test_before_any_weights_the_answer_is_busy_and_then_they_come(
 
 
 SENSELESS = (
-    Sampling(temperature=math.nan),
-    Sampling(temperature=-1.0),
-    Sampling(temperature=101.0),
-    Sampling(top_p=0.0),
-    Sampling(top_p=math.nan),
+    *(Sampling(temperature=each) for each in (math.nan, -1.0, 101.0)),
+    *(Sampling(top_p=each) for each in (0.0, math.nan)),
     Sampling(stop=("a", "b", "c", "d")),
 )
 
@@ -177,12 +177,8 @@ async def test_requests_that_make_no_sense_and_weights_that_are_not_what_was_ann
     bus: Bus, learner: Learner, serving: Serves
 ) -> None:
     async with serving() as context:
-        for message in (
-            request(samples=0),
-            request(samples=9),
-            *(request(sampling=sampling) for sampling in SENSELESS),
-            PauseRequest(epoch=1, seconds=0.0),
-        ):
+        senseless = [request(samples=0), request(samples=9), *(request(sampling=each) for each in SENSELESS)]
+        for message in (*senseless, PauseRequest(epoch=1, seconds=0.0)):
             assert (await refused(bus, message)).kind == "malformed"
         assert (await refused(bus, request(v=99))).kind == "version"
         await learner.announce(2, digest="0" * 128)
@@ -201,11 +197,9 @@ async def test_a_pinned_version_is_served_while_it_is_listed(
     async with inference(broker, run_name, versions=2):  # those that do not fit are loaded when asked for
         await serves(bus, 2)
         assert (await ask(bus, request(seed=4, weights=4))).weights == 4
-        pinned = await ask(bus, request(seed=4, weights=1))
-        latest = await ask(bus, request(seed=4, weights=2))
-        assert (pinned.weights, latest.weights) == (1, 2)
-        assert [sample.tactic for sample in pinned.tactics] == expected(1, seed=4)
-        assert [sample.tactic for sample in latest.tactics] == expected(2, seed=4)
+        for version in (1, 2):
+            found = await ask(bus, request(seed=4, weights=version))
+            assert (found.weights, tactics(found)) == (version, expected(version, seed=4))
         failure = await refused(bus, request(weights=7))
         assert failure.kind == "unknown-weights" and "[1, 2, 4]" in failure.reason
         await learner.announce(3)
@@ -224,9 +218,8 @@ async def test_new_weights_under_load_lose_no_request(bus: Bus, learner: Learner
             versions: list[int] = []
             seen.append(versions)
             while not stop.is_set():
-                # `request`, not the patient one: a single lost or refused request fails the test.
-                message = request(seed=number)
-                versions.append((await bus.request(TACTIC_REQUEST, message, TacticReply, timeout=60.0)).weights)
+                # Not the patient one: a single lost or refused request fails the test.
+                versions.append((await once(bus, request(seed=number))).weights)
 
         clients = [asyncio.create_task(client(number)) for number in range(8)]
         for version in range(2, 4):
@@ -249,15 +242,15 @@ async def test_a_long_pause_is_acknowledged_refuses_requests_and_ends_when_relea
         acknowledged = await hold(bus, PAUSE, epoch=1, seconds=60)
         assert (acknowledged.epoch, acknowledged.node_id, acknowledged.paused) == (1, context.id, True)
         with pytest.raises(BusyError, match="paused") as caught:
-            await bus.request(TACTIC_REQUEST, request(), TacticReply, timeout=60.0)
+            await once(bus, request())
         assert 0 < caught.value.retry_after <= 1.0
         assert not (await hold(bus, RESUME, epoch=1, seconds=0)).paused
-        assert (await bus.request(TACTIC_REQUEST, request(), TacticReply, timeout=60.0)).weights == 1
+        assert (await once(bus, request())).weights == 1
 
 
 async def test_what_runs_is_parked_in_a_pause_and_what_comes_waits_until_it_is_over(bus: Bus, serving: Serves) -> None:
     async with serving():
-        asked = [asyncio.create_task(ask(bus, request(seed=seed, samples=8))) for seed in range(8)]
+        asked = [asyncio.create_task(ask(bus, request(seed=seed, samples=8))) for seed in range(32)]
         # The first answer: others are in the batch, and more wait than there are slots.
         await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
         await hold(bus, PAUSE, epoch=1, seconds=30)
@@ -269,7 +262,7 @@ async def test_what_runs_is_parked_in_a_pause_and_what_comes_waits_until_it_is_o
         assert len(await asyncio.gather(*(ask(bus, request(seed=seed)) for seed in range(6)))) == 6
         assert time.monotonic() >= over, "nothing was computed while the learner held"
     for seed, reply in enumerate(replies):
-        assert [sample.tactic for sample in reply.tactics] == expected(1, seed, samples=8)
+        assert tactics(reply) == expected(1, seed, samples=8)
 
 
 async def test_a_node_that_joins_during_a_pause_keeps_it(
@@ -288,10 +281,7 @@ async def test_a_node_that_joins_during_a_pause_keeps_it(
 async def test_beyond_the_queue_the_answer_is_busy(bus: Bus, serving: Serves) -> None:
     async with serving(queue=3, pause_wait=60.0):
         await hold(bus, PAUSE, epoch=1, seconds=30)
-        asked = [
-            asyncio.create_task(bus.request(TACTIC_REQUEST, request(seed=seed), TacticReply, timeout=60.0))
-            for seed in range(5)
-        ]
+        asked = [asyncio.create_task(once(bus, request(seed=seed))) for seed in range(5)]
         done, waiting = await asyncio.wait(asked, return_when=asyncio.FIRST_EXCEPTION)
         while len(done) < 2:
             done, waiting = await asyncio.wait(asked, timeout=0.05)
@@ -303,10 +293,7 @@ async def test_beyond_the_queue_the_answer_is_busy(bus: Bus, serving: Serves) ->
 # --- ends ------------------------------------------------------------------------------------------------------------
 async def test_a_node_that_is_stopped_answers_what_it_has_taken(bus: Bus, serving: Serves) -> None:
     async with serving() as context:
-        asked = [
-            asyncio.create_task(bus.request(TACTIC_REQUEST, request(seed=seed, samples=8), TacticReply, timeout=60.0))
-            for seed in range(20)
-        ]
+        asked = [asyncio.create_task(once(bus, request(seed=seed, samples=8))) for seed in range(20)]
         await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
         # The first answer goes out after the last request came in: requests travel faster than a forward pass.
         context.stopping.set()
@@ -322,8 +309,7 @@ async def test_checkpoints_and_runs_are_served_by_their_step(
     for weights, step in ((tmp_path / "checkpoints/step-000003", 3), (tmp_path, 7), (f"own:{tmp_path}", 7)):
         async with inference(broker, run_name, weights=str(weights)):
             latest = await ask(bus, request(seed=9))
-            assert latest.weights == step
-            assert [sample.tactic for sample in latest.tactics] == expected(step, seed=9)
+            assert (latest.weights, tactics(latest)) == (step, expected(step, seed=9))
             assert await ask(bus, request(seed=9, weights=step)) == latest
             failure = await refused(bus, request(weights=step + 1))
             assert failure.kind is FailureKind.UNKNOWN_WEIGHTS and f"announced: [{step}]" in failure.reason
