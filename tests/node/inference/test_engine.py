@@ -1,4 +1,5 @@
-"""The engine against a naive forward pass, one sample at a time, with the same noise."""
+"""The engine against a naive forward pass, one sample at a time, with the same noise; and tactics far longer than
+usual: learnt, sampled whole, ended where the context is full."""
 
 import random
 from dataclasses import replace
@@ -6,15 +7,22 @@ from dataclasses import replace
 import pytest
 import torch
 
+from common.protocol.attempts import Transition
 from common.settings import Sampling
 from node.inference.engine.batch import FinishedJob, Job
-from node.inference.engine.engine import Engine
+from node.inference.engine.engine import RESERVE, Engine
 from node.inference.engine.sampling import WIDE
 from node.inference.settings import EngineSettings
+from node.model.optimizer import OptimizerSettings
+from node.model.prompt import FRAME, prompt_tokens
 from node.model.tokenizer import EOS
 from node.model.weights import Weights
+from node.training.documents import Room, transition_document
+from node.training.loader import collate
+from node.training.settings import LossSettings
+from node.training.trainer import RankDevice, StepSettings, Trainer
 from tests.node.inference.naive import jobs, run, sample_naively
-from tests.node.model.tiny import tiny_weights
+from tests.node.model.tiny import tiny_model, tiny_tokenizer, tiny_weights
 
 pytestmark = pytest.mark.compute
 
@@ -114,7 +122,7 @@ def test_every_option_of_network_and_request_gives_what_naive_passes_give(
     assert (engine.tactics.graphs is not None and len(engine.tactics.graphs.programs) > 3) == bool(settings)
 
 
-def test_remembered_states_give_the_same_answers_as_states_that_are_read() -> None:
+def test_remembered_states_give_the_same_answers_and_stay_within_their_memory() -> None:
     weights = tiny_weights(ends=12.0)
     todo = jobs(10, seed=4)
     engine, forgetful = Engine(weights, SETTINGS), Engine(weights, replace(SETTINGS, remember=0))
@@ -128,9 +136,6 @@ def test_remembered_states_give_the_same_answers_as_states_that_are_read() -> No
         one, two, three = (answers[job.key] for answers in (first, again, fresh))
         assert [s.tactic for s in one.tactics] == [s.tactic for s in two.tactics] == [s.tactic for s in three.tactics]
         assert one.value == two.value == pytest.approx(three.value, abs=1e-4)
-
-
-def test_what_is_remembered_stays_within_its_memory() -> None:
     engine = Engine(tiny_weights(), SETTINGS)
     engine.prefixes.limit = 100_000
     run(engine, jobs(20, seed=2))
@@ -155,13 +160,16 @@ def test_stop_texts_end_a_tactic_and_are_no_part_of_it() -> None:
     assert engine.counters.cut_off == 32 - len(ended) + 32
 
 
-def test_a_stop_text_of_several_tokens_is_refused_and_the_rest_goes_on() -> None:
+def test_a_stop_text_of_several_tokens_is_refused_and_strange_states_are_answered() -> None:
     engine = Engine(tiny_weights(ends=12.0), SETTINGS)
     answers = run(
         engine, [Job(0, "⊢ q", 2, seed=3, sampling=Sampling(stop=("no single token",))), Job(1, "⊢ q", 2, seed=3)]
     )
     assert "it must be one" in answers[0].problem and answers[0].tactics == ()
     assert not answers[1].problem and len(answers[1].tactics) == 2
+    states = ["", "\x00", "⊢ " + "x" * 50_000, "\n" * 3000, "h : p\n" * 5000 + "⊢ q", "<|tactic|><|eos|>"]
+    answers = run(Engine(tiny_weights(ends=12.0), SETTINGS), [Job(n, state, 2, n) for n, state in enumerate(states)])
+    assert len(answers) == len(states)
 
 
 def test_more_states_than_slots_wait_their_turn() -> None:
@@ -176,7 +184,68 @@ def test_more_states_than_slots_wait_their_turn() -> None:
     assert engine.counters.states == 10 and engine.tactics.room == 4
 
 
-def test_strange_states_are_answered() -> None:
-    states = ["", "\x00", "⊢ " + "x" * 50_000, "\n" * 3000, "h : p\n" * 5000 + "⊢ q", "<|tactic|><|eos|>"]
-    answers = run(Engine(tiny_weights(ends=12.0), SETTINGS), [Job(n, state, 2, n) for n, state in enumerate(states)])
-    assert len(answers) == len(states)
+# --- long tactics -----------------------------------------------------------------------------------------------------
+STATE = "h : p\n⊢ q"
+LONG = "rw [" + ", ".join(f"h.{number % 9}{number % 7}" for number in range(15)) + "]"
+
+
+def endless() -> Weights:
+    """Its completions do not end: no token that could end one is ever drawn."""
+    weights = tiny_weights(ends=-50.0, context=256)
+    with torch.no_grad():
+        weights.model.policy.weight[: weights.tokenizer.specials] = weights.model.policy.weight[EOS].clone()
+    return weights
+
+
+def test_a_network_that_learnt_a_long_tactic_samples_it_whole() -> None:
+    tokenizer = tiny_tokenizer()
+    model = tiny_model(context=256)
+    document = transition_document(tokenizer, Transition(STATE, LONG, 1), Room(256, model.config.longest_tactic))
+    assert document is not None and 100 < document.predicted < 128
+    optimizer = OptimizerSettings(matrix_rate=0.02, rate=0.01, warmup=1)
+    trainer = Trainer(model, StepSettings(optimizer, LossSettings()), RankDevice(torch.device("cpu"), False))
+    batch = collate([(document,)], len(document.tokens))
+    for _ in range(200):
+        metrics = trainer.step([batch], 1.0)
+        if metrics["policy_loss"] < 0.05:
+            break
+    weights = Weights(model.eval(), tokenizer, {"version": "1"})
+    job = Job(0, STATE, 8, seed=3, sampling=Sampling(temperature=0.0))
+    for graphs in ("off", "on"):
+        answer = run(Engine(weights, EngineSettings(slots=2, cells=8, graphs=graphs)), [job])[0]
+        assert {(each.tactic, each.complete) for each in answer.tactics} == {(LONG, True)}
+    # The engine's own limit cuts it.
+    cut = run(Engine(weights, EngineSettings(slots=2, cells=8, new_tokens=document.predicted - 1)), [job])[0]
+    assert not any(each.complete for each in cut.tactics)
+
+
+def test_a_completion_ends_where_the_context_is_full_and_prompts_keep_their_room() -> None:
+    """A limit of half of the context takes no more than RESERVE tokens from prompts."""
+    weights = endless()
+    engine = Engine(weights, EngineSettings(slots=2, cells=4))
+    states = {0: "⊢ q", 1: "⊢ " + "∧ " * 170 + "q", 2: "⊢ " + "∧ " * 900 + "q"}
+    answers = run(engine, [Job(key, state, 3, seed=1) for key, state in states.items()])
+    for key, state in states.items():
+        prompt = len(prompt_tokens(weights.tokenizer, state, 256 - RESERVE))
+        assert answers[key].tokens == 3 * min(128, 256 - prompt)
+    assert prompt == 256 - RESERVE < len(weights.tokenizer.encode(states[2])) + FRAME
+
+
+def test_the_cache_grows_for_long_tactics_alone() -> None:
+    for graphs in ("off", "on"):
+        settings = EngineSettings(slots=2, cells=4, graphs=graphs)  # type: ignore[arg-type]
+        engine = Engine(tiny_weights(ends=30.0, context=256), settings)
+        before = engine.tactics._cache.capacity
+        usual = replace(settings, new_tokens=32)
+        jobs = [Job(key, "⊢ q", 4, seed=key) for key in range(2)]
+        run(engine, jobs)
+        run(same := Engine(engine.weights, usual), jobs)
+        assert engine.tactics._cache.capacity == same.tactics._cache.capacity
+        assert graphs == "off" or engine.tactics._cache.capacity == before
+        # Four samples of 128 tokens each, all different: nearly every token has a key of its own.
+        engine = Engine(endless(), settings)
+        answers = run(engine, jobs)
+        assert engine.tactics._cache.capacity > max(4 * 100, same.tactics._cache.capacity)
+        wide = Engine(engine.weights, settings)
+        wide.tactics._make_room(4 * 128 + 64)
+        assert run(wide, jobs) == answers, "growing changes no answer"

@@ -201,7 +201,7 @@ def state(latest: WeightsId, *pinned: WeightsId) -> WeightsState:
     return WeightsState(version=latest.version, digest=latest.digest, object_name=f"o{latest.version}", pinned=pins)
 
 
-def test_beyond_the_limit_the_least_recently_used_go() -> None:
+def test_beyond_the_limit_the_least_recently_used_go_and_other_content_is_another_version() -> None:
     shelf = Shelf(limit=2)
     shelf.announce(state(V3, V1, V2))
     for weights in (V3, V1):
@@ -211,9 +211,6 @@ def test_beyond_the_limit_the_least_recently_used_go() -> None:
     shelf.add(V2)
     assert shelf.tidy() == {V3, V2}
     assert shelf.find(1) == V1, "it can be loaded again"
-
-
-def test_a_version_number_with_other_content_is_other_weights() -> None:
     shelf = Shelf(limit=2)
     shelf.announce(state(V1))
     shelf.add(V1)

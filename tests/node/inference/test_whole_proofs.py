@@ -130,7 +130,7 @@ def test_no_proof_is_longer_than_half_of_what_the_network_reads() -> None:
     assert len(answers[2].tactics) == 8
 
 
-def test_a_network_that_was_not_trained_on_what_is_asked_for_says_so_and_the_rest_goes_on() -> None:
+def test_a_network_that_was_not_trained_on_what_is_asked_for_says_so_and_both_at_once_are_refused() -> None:
     untrained = replace(writer(), information={"version": "1"})
     for make, weights, says in (
         (proof_jobs, tiny_weights(), NO_ROLES),
@@ -143,9 +143,6 @@ def test_a_network_that_was_not_trained_on_what_is_asked_for_says_so_and_the_res
         answers = run(engine, [job, *jobs(2, seed=1)])
         assert answers[job.key].problem == says and answers[job.key].tactics == ()
         assert len(answers) == 3 and engine.proofs is None and engine.conjectures is None
-
-
-def test_proofs_and_conjectures_at_once_are_refused() -> None:
     job = replace(conjecture_jobs(1, seed=1)[0], proof=True)
     with pytest.raises(ValueError, match="whole proofs and for conjectures at once"):
         Engine(writer(), SIZES).submit(job)

@@ -41,7 +41,7 @@ class Server:
     texts: Callable[[Payload, random.Random], str] = lambda payload, chance: chance.choice(TACTICS)
     """What it samples."""
     fault: Callable[[int], str] = lambda number: ""
-    """By number of the request: how it fails; empty: it does not. The names are those of the methods below."""
+    """By number of the request: how it fails; empty: it does not. By the names of methods, and in ANSWERS."""
     url: str = ""
     sent: list[Payload] = field(default_factory=list)
     """Every request for samples, in order."""
@@ -61,9 +61,8 @@ class Server:
             return refusal
         if self.lists != 200:
             return web.json_response({"detail": "no list"}, status=self.lists)
-        return web.json_response(
-            {"object": "list", "data": [{"id": name, "object": "model"} for name in (self.model, self.base) if name]}
-        )
+        models = [{"id": name, "object": "model"} for name in (self.model, self.base) if name]
+        return web.json_response({"object": "list", "data": models})
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         if (refusal := self._key(request)) is not None:
@@ -77,21 +76,12 @@ class Server:
         try:
             fault = self.fault(number)
             self.did[fault or "answered"] += 1
-            if fault:
-                answer: web.StreamResponse = await getattr(self, fault)(request, payload)
-                return answer
-            return self._answer(request, payload)
+            if slow := getattr(self, fault, None):
+                failed: web.StreamResponse = await slow(request, payload)
+                return failed
+            return ANSWERS[fault](payload) if fault else self._answer(request, payload)
         finally:
             self.at_work -= 1
-
-    async def limited(self, request: web.Request, payload: Payload) -> web.StreamResponse:
-        return web.json_response({"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "0.01"})
-
-    async def unavailable(self, request: web.Request, payload: Payload) -> web.StreamResponse:
-        return web.json_response({"error": {"message": "loading"}}, status=503)
-
-    async def broken(self, request: web.Request, payload: Payload) -> web.StreamResponse:
-        return web.Response(status=500, text="Internal Server Error")
 
     async def reset(self, request: web.Request, payload: Payload) -> web.StreamResponse:
         assert request.transport is not None
@@ -111,12 +101,6 @@ class Server:
             await asyncio.wait([asyncio.ensure_future(self.release.wait())], timeout=0.02)
         return response
 
-    async def html(self, request: web.Request, payload: Payload) -> web.StreamResponse:
-        return web.Response(text="<!DOCTYPE html><html><body>Bad gateway</body></html>", content_type="text/html")
-
-    async def cut(self, request: web.Request, payload: Payload) -> web.StreamResponse:
-        return web.Response(body=b'{"choices": [{"text": "si', content_type="application/json")
-
     async def cut_off(self, request: web.Request, payload: Payload) -> web.StreamResponse:
         """Ends the connection before all that was announced is sent."""
         response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
@@ -124,39 +108,24 @@ class Server:
         await response.write(b'{"choices": [')
         return await self.reset(request, payload)
 
-    async def empty(self, request: web.Request, payload: Payload) -> web.StreamResponse:
-        return web.json_response({"model": self.model, "choices": [], "usage": None})
-
-    async def aborted(self, request: web.Request, payload: Payload) -> web.StreamResponse:
-        choice = {"index": 0, "text": "si", "finish_reason": "abort", "logprobs": None}
-        return web.json_response({"model": self.model, "choices": [choice]})
-
-    async def changed(self, request: web.Request, payload: Payload) -> web.StreamResponse:
-        choice = {"index": 0, "text": "simp", "finish_reason": "stop"}
-        return web.json_response({"model": "another", "choices": [choice]})
-
-    async def gone(self, request: web.Request, payload: Payload) -> web.StreamResponse:
-        return web.json_response({"error": {"message": f"The model `{payload['model']}` does not exist."}}, status=404)
-
     def _key(self, request: web.Request) -> web.Response | None:
         if not self.key or request.headers.get("Authorization") == f"Bearer {self.key}":
             return None
         return web.json_response({"error": "Unauthorized"}, status=401)
 
     def _answer(self, request: web.Request, payload: Payload) -> web.Response:
+        failure = (0, "")
         if payload["model"] != self.model:
-            self.did["answered"] -= 1
-            message = f"The model `{payload['model']}` does not exist."
-            return web.json_response({"error": {"message": message, "code": 404}}, status=404)
+            failure = 404, f"The model `{payload['model']}` does not exist."
         if refused := [name for name in self.refuses if name in payload]:
-            self.did["answered"] -= 1
-            return web.json_response({"error": {"message": f"Unrecognized argument: '{refused[0]}'"}}, status=400)
+            failure = 400, f"Unrecognized argument: '{refused[0]}'"
         chat = request.path.endswith("chat/completions")
         prompt = "".join(each["content"] for each in payload["messages"]) if chat else payload["prompt"]
         if len(prompt) > self.context:
+            failure = 400, f"This model's maximum context length is {self.context} tokens."
+        if failure[0]:
             self.did["answered"] -= 1
-            message = f"This model's maximum context length is {self.context} tokens."
-            return web.json_response({"error": {"message": message}}, status=400)
+            return refusal(*failure)
         count = payload.get("n", 1) if self.knows_n else 1
         chance = random.Random(payload.get("seed"))
         texts = [self.texts(payload, chance) for _ in range(count)]
@@ -183,6 +152,28 @@ class Server:
                 logprobs = {"tokens": parts, "token_logprobs": values}
         body = {"message": {"role": "assistant", "content": text}} if chat else {"text": text}
         return {"index": index, "finish_reason": "length" if cut else "stop", "logprobs": logprobs, **body}
+
+
+def refusal(status: int, message: str, **more: Any) -> web.Response:
+    return web.json_response({"error": {"message": message}}, status=status, **more)
+
+
+def choice(model: str, **said: str) -> web.Response:
+    return web.json_response({"model": model, "choices": [{"index": 0, **said}]})
+
+
+ANSWERS: dict[str, Callable[[Payload], web.Response]] = {
+    "limited": lambda payload: refusal(429, "slow down", headers={"Retry-After": "0.01"}),
+    "unavailable": lambda payload: refusal(503, "loading"),
+    "gone": lambda payload: refusal(404, f"The model `{payload['model']}` does not exist."),
+    "broken": lambda payload: web.Response(status=500, text="Internal Server Error"),
+    "html": lambda payload: web.Response(text="<!DOCTYPE html><html>Bad gateway</html>", content_type="text/html"),
+    "cut": lambda payload: web.Response(body=b'{"choices": [{"text": "si', content_type="application/json"),
+    "empty": lambda payload: web.json_response({"model": payload["model"], "choices": [], "usage": None}),
+    "aborted": lambda payload: choice(payload["model"], text="si", finish_reason="abort"),
+    "changed": lambda payload: choice("another", text="simp", finish_reason="stop"),
+}
+"""Faults that are answered at once."""
 
 
 def tokens_of(text: str) -> list[str]:

@@ -31,7 +31,7 @@ from node.llm.servers import (
     retry_after,
 )
 from node.llm.settings import ModelSettings
-from tests.node.llm.server import TACTICS, Payload, Server, in_turn, logprob_of, running, tokens_of
+from tests.node.llm.server import ANSWERS, TACTICS, Payload, Server, in_turn, logprob_of, running, tokens_of
 
 QUICK = ModelSettings(patience=60.0, timeout=30.0, wait=0.01, rest=0.02)
 """No answer of a server that means to answer is too late for it, on however busy a machine."""
@@ -44,7 +44,7 @@ def address(*servers: Server, model: str = "prover") -> str:
     return f"openai:{'|'.join(server.url for server in servers)}#{model}"
 
 
-async def test_all_that_decides_is_sent_and_samples_come_with_their_tokens() -> None:
+async def test_all_that_decides_is_sent_and_samples_come_with_their_tokens_also_in_chats() -> None:
     decoding = Decoding(temperature=0.7, top_p=0.9, max_tokens=4, stop=("\n",))
     async with running(Server()) as server, open_openai(address(server), QUICK) as sampler:
         samples = await sampler.sample(PROMPT, 5, 7, decoding)
@@ -62,9 +62,6 @@ async def test_all_that_decides_is_sent_and_samples_come_with_their_tokens() -> 
         assert sample.text in TACTICS and not sample.cut
         assert sample.logprob(sample.text) == pytest.approx(sum(map(logprob_of, tokens_of(sample.text))))
         assert sample.token_count == len(tokens_of(sample.text))
-
-
-async def test_a_conversation_goes_to_the_chat() -> None:
     async with running(Server()) as server, open_openai(address(server), QUICK) as sampler:
         (sample,) = await sampler.sample(CHAT, 1, 7, SHORT)
     assert server.paths == ["/v1/chat/completions"]
@@ -158,7 +155,7 @@ async def test_retry_after_is_obeyed_but_not_beyond_the_patience() -> None:
         return web.json_response({}, status=429, headers={"Retry-After": "1" if len(times) == 1 else "3600"})
 
     server = Server(fault=lambda number: "limited")
-    server.limited = limited  # type: ignore[method-assign]
+    server.limited = limited  # type: ignore[attr-defined]
     settings = ModelSettings(patience=1.5, wait=0.01)
     async with running(server), open_openai(address(server), settings) as sampler:
         with pytest.raises(SamplerError, match="no answer within"):
@@ -265,7 +262,7 @@ async def opened(text: str) -> OpenAISampler:
         return sampler
 
 
-async def test_models_that_a_server_does_not_have_are_told_at_once() -> None:
+async def test_what_is_wrong_with_a_server_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(Server()) as server:
         with pytest.raises(BadModel, match="does not have the model `gpt`; choose one of `prover`"):
             await opened(address(server, model="gpt"))
@@ -274,14 +271,11 @@ async def test_models_that_a_server_does_not_have_are_told_at_once() -> None:
             with pytest.raises(BadModel, match="does not have the model `gpt` "):
                 await opened(address(server, model="gpt"))
             await opened(address(server))
-
-
-async def test_a_web_page_and_a_server_that_is_not_there_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("node.llm.openai.PATIENCE", 0.0)
     server = Server()
 
     async def page(request: web.Request) -> web.StreamResponse:
-        return await server.html(request, {})
+        return ANSWERS["html"]({})
 
     server.models = page  # type: ignore[method-assign]
     async with running(server):
@@ -433,23 +427,20 @@ def fails(fleet: Fleet, place: Place, now: float) -> bool:
     return rests
 
 
-def test_the_least_busy_server_is_asked_and_idle_ones_take_turns() -> None:
+def test_the_least_busy_server_is_asked_in_turn_and_one_that_failed_last_after_those_that_are_well() -> None:
     fleet = Fleet(["a", "b", "c"], failures=3, rest=4.0)
     turns = [picked(fleet, 0.0) for _ in range(6)]
     assert [place.url for place in turns] == ["a", "b", "c"] * 2
     for _ in range(2):
         fleet.ended(turns[1])
     assert [picked(fleet, 0.0).url for _ in range(2)] == ["b", "b"]
-
-
-def test_a_server_that_failed_last_is_asked_after_those_that_are_well() -> None:
     fleet = Fleet(["a", "b"], failures=3, rest=4.0)
     assert not fails(fleet, picked(fleet, 0.0), 0.0)
     assert [picked(fleet, 0.0).url for _ in range(3)] == ["b", "b", "b"]
     assert fleet.has_healthy_server(0.0) and fleet.problem == "" and fleet.words == "a is down"
 
 
-def test_after_failures_in_a_row_a_server_rests_twice_as_long_each_time() -> None:
+def test_after_failures_in_a_row_a_server_rests_ever_longer_and_one_request_finds_out_whether_it_is_well() -> None:
     fleet = Fleet(["a"], failures=3, rest=4.0)
     now, rests = 0.0, []
     for _ in range(2):
@@ -460,9 +451,6 @@ def test_after_failures_in_a_row_a_server_rests_twice_as_long_each_time() -> Non
         rests.append(fleet.wait(now))
         now += fleet.wait(now)
     assert rests == [4.0, 8.0, 16.0, 32.0, LONGEST_REST, LONGEST_REST] and fleet.problem == "a is down"
-
-
-def test_one_request_at_a_time_finds_out_whether_a_server_is_well_again() -> None:
     fleet = Fleet(["a"], failures=3, rest=4.0)
     for _ in range(3):
         fails(fleet, picked(fleet, 0.0), 0.0)

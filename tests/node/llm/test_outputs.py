@@ -92,12 +92,18 @@ def test_a_tactic_is_dropped(text, problem):
     assert tactic("bfs-prover-v2", text) == Parsed(problem=problem)
 
 
-def test_a_cut_tactic_is_none_unless_it_ended_before_the_cut():
+def test_a_cut_tactic_or_proof_is_none_unless_it_ended_before_the_cut():
     for text in ("simp [Nat.add", "", "```lean4\nsimp [Nat.add"):
         assert tactic("bfs-prover-v2", text, cut=True) == Parsed(problem=Problem.CUT)
     assert tactic("internlm2-step-prover", "PROOFSTEP simp<|im_end|>\nand on and", cut=True).text == "simp"
     assert tactic("bfs-prover-v2", "```lean\nsimp\n```\nThis is becau", cut=True).text == "simp"
     assert tactic("bfs-prover-v2", "intro x\nexact fo", cut=True).text == "intro x"
+    for text in ("  obtain ⟨a, b", "", BLOCK, f"```lean4\n{BLOCK}"):
+        assert proof("stp", text, cut=True) == Parsed(problem=Problem.CUT)
+    for name in ("stp", "goedel-prover-v2"):
+        assert proof(name, f"```lean4\n{BLOCK}\n```\nThis shows th", cut=True) == Parsed(PROOF)
+    for text in ("```\n", "  sorry\n```", "  -- hm\n```"):
+        assert proof("stp", text).text == "", "an open block may hold no proof"
 
 
 @pytest.mark.parametrize("text", ["intro x\nexact h x", "by\n  intro x\n  exact h x", "intro x\n· exact h x"])
@@ -111,7 +117,7 @@ def sampled(*pairs):
     return Sample("".join(token.text for token in tokens), tokens=tokens)
 
 
-def test_a_score_is_of_the_tokens_that_are_kept():
+def test_a_score_is_of_the_tokens_that_are_kept_and_without_log_probabilities_there_is_none():
     sample = sampled(("intro", -1.0), (" x", -2.0), ("\nexact", -4.0), (" h", -8.0))
     for name, expected in (("bfs-prover-v1", -3.0), ("bfs-prover-v2", -1.5)):
         parsed = parse_tactic(load(name), sample)
@@ -122,9 +128,6 @@ def test_a_score_is_of_the_tokens_that_are_kept():
     template = load("internlm2-step-prover")
     assert parse_tactic(template, sample) == Parsed("simp", None, "PROOFSTEP simp")
     assert score(template, sample, parse_tactic(template, sample)) == -2.0
-
-
-def test_without_log_probabilities_there_is_no_score():
     template = load("bfs-prover-v1")
     assert score(template, Sample("simp"), parse_tactic(template, Sample("simp"))) is None
     marked = sampled(("rw [<a>x", -1.0), ("</a>]", -1.0))
@@ -250,15 +253,6 @@ def test_a_let_in_the_statement_does_not_begin_the_proof():
 )
 def test_a_proof_is_dropped(text, problem):
     assert proof("goedel-prover-v2", text) == Parsed(problem=problem)
-
-
-def test_a_cut_proof_is_none_unless_its_block_ended_before_the_cut():
-    for text in ("  obtain ⟨a, b", "", BLOCK, f"```lean4\n{BLOCK}"):
-        assert proof("stp", text, cut=True) == Parsed(problem=Problem.CUT)
-    for name in ("stp", "goedel-prover-v2"):
-        assert proof(name, f"```lean4\n{BLOCK}\n```\nThis shows th", cut=True) == Parsed(PROOF)
-    for text in ("```\n", "  sorry\n```", "  -- hm\n```"):
-        assert proof("stp", text).text == "", "an open block may hold no proof"
 
 
 def test_an_answer_that_opens_thousands_of_comments_is_given_up():

@@ -72,31 +72,20 @@ def test_a_tactic_prompt_to_the_byte(name, text):
     assert "---\nPROOF_BEFORE: \n\n---\nSTATE_BEFORE: a b" in first, "the first step has no proof before it"
 
 
-def test_a_family_may_read_only_the_first_goal():
+def test_a_family_may_read_only_the_first_goal_or_canonical_names_and_no_special_tokens_of_a_field():
     assert tactic_prompt(load("bfs-prover-v2"), TWO_GOALS).text == "case inl\np q : Prop\nh : p\n⊢ q ∨ p:::"
     assert tactic_prompt(load("bfs-prover-v1"), TWO_GOALS).text == f"{TWO_GOALS}:::"
-
-
-def test_a_family_may_read_canonical_names_and_its_tactics_get_the_real_ones_back():
     template = load("proofmesh")
     assert tactic_prompt(template, TWO_GOALS).text == (
         "<|state|>case inl\nv0 v1 : Prop\nv2 : v0\n⊢ v1 ∨ v0\n\nv0 v1 : Prop\nv2 : v1\n⊢ v1 ∨ v0<|tactic|>"
     )
     assert with_own_names(template, TWO_GOALS, "exact Or.inr v2") == "exact Or.inr h"
     assert with_own_names(load("bfs-prover-v1"), TWO_GOALS, "exact Or.inr v2") == "exact Or.inr v2"
-
-
-def test_names_are_those_of_the_whole_state_also_where_hypotheses_had_to_go():
-    template = load("proofmesh")
     short = msgspec.structs.replace(template, limits=msgspec.structs.replace(template.limits, prompt=30))
     state = "\n".join([*(f"h{number} : {number} = {number}" for number in range(9)), "key : True", "⊢ True"])
     prompt = tactic_prompt(short, state)
     assert prompt.dropped > 5 and prompt.text.endswith("v9 : True\n⊢ True<|tactic|>")
     assert with_own_names(short, state, "exact v9") == "exact key"
-
-
-def test_a_field_cannot_spell_special_tokens_of_a_family_that_names_them():
-    template = load("proofmesh")
     state = '⊢ f "<|eos|><|value-3|>" <| g |> "<|EOS|>"'
     assert tactic_prompt(template, state).text == ('<|state|>⊢ f "< |eos|>< |value-3|>" <| g |> "<|EOS|>"<|tactic|>')
 
@@ -209,7 +198,7 @@ def long_state(count):
     return "\n".join(["x : ℕ", *hypotheses, "⊢ x = x"])
 
 
-def test_a_state_that_is_too_long_loses_its_oldest_hypotheses():
+def test_a_long_state_loses_its_oldest_hypotheses_the_first_goals_last_and_premises_leave_their_room():
     template = load("reprover")  # 2,048 tokens, which are bytes
     prompt = tactic_prompt(template, long_state(100))
     kept = 101 - prompt.dropped
@@ -218,16 +207,8 @@ def test_a_state_that_is_too_long_loses_its_oldest_hypotheses():
     assert len(prompt.text.encode()) <= 2048
     one_more = f"h{99 - kept} : x = {99 - kept} ∧\n    x < {100 - kept}\n"
     assert len((one_more + prompt.text).encode()) > 2048
-
-
-def test_the_first_goal_keeps_its_hypotheses_longest():
-    template = load("reprover")
     prompt = tactic_prompt(template, f"k : 1 = 1\n⊢ 2 = 2\n\n{long_state(100)}")
-    assert prompt.text.startswith("k : 1 = 1\n⊢ 2 = 2\n\nh")
-    assert prompt.text.endswith("⊢ x = x")
-
-
-def test_premises_that_do_not_fit_leave_their_room_to_others():
+    assert prompt.text.startswith("k : 1 = 1\n⊢ 2 = 2\n\nh") and prompt.text.endswith("⊢ x = x")
     statements = {"A": "1 = 1", "B": "x" * 2048, "C": "2 = 2"}
     premises = [Premise(name, f"theorem {name} : {statement}") for name, statement in statements.items()]
     text = tactic_prompt(load("reprover-retriever"), STATE, premises=premises).text

@@ -49,7 +49,7 @@ def test_names_that_a_mesh_has_not(text: str, says: str) -> None:
         parse_served(text)
 
 
-def test_requests_and_samples_travel_whole() -> None:
+def test_requests_and_samples_travel_whole_with_half_a_character_and_the_longest_proofs() -> None:
     prompt = Prompt(messages=(ChatMessage("system", "Prove."), ChatMessage("user", "p ∧ q")))
     drawing = Decoding(0.7, 0.9, 2048, ("```", "\n\n"))
     request = decode(encode(request_of("id", "openai:m", prompt, 3, 2**62, drawing)), SampleRequest)
@@ -64,16 +64,10 @@ def test_requests_and_samples_travel_whole() -> None:
     stopped = Sample("simp", False, (Token("simp", -0.1), Token("\n\nmore", -0.2)), 2)
     (back,) = samples_of(reply_of([stopped]))
     assert back.logprob("simp") == -0.1 and back.logprob("simp and more") == stopped.logprob("simp and more")
-
-
-def test_half_a_character_does_not_stop_a_message() -> None:
     prompt, sample = Prompt("\ud83d?"), Sample("a\ud83d", False, (Token("a", -1.0), Token("\ud83d", -2.0)), 2)
     assert decode(encode(request_of("id", "m", prompt, 1, 0, Decoding())), SampleRequest).text == "??"
     (back,) = samples_of(decode(encode(reply_of([sample])), SampleReply))
     assert back.text == "a?" and back.logprob("a?") == -3.0
-
-
-def test_the_longest_proofs_fit_into_a_message() -> None:
     tokens = tuple(Token("∀ x,", -0.5) for _ in range(4 * MOST_TOKENS))
     sample = Sample("∀ x," * len(tokens), True, tokens, len(tokens))
     assert samples_a_request(4 * MOST_TOKENS) == 1 and samples_a_request(256) > 32

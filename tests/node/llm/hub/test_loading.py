@@ -121,7 +121,14 @@ def test_what_is_not_there_is_told_in_one_line(name: str, says: str, monkeypatch
     assert "\n" not in str(found.value)
 
 
-def test_too_little_memory_is_told(llama_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_are_float32_on_the_cpu_unless_it_is_said_otherwise_and_too_little_memory_is_told(
+    tmp_path: Path, llama_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved(llama().bfloat16(), tmp_path)
+    assert load(HubAddress(str(tmp_path)), CPU).model.dtype == torch.float32
+    other = HubSettings(device="cpu", dtype="bfloat16")
+    assert load(HubAddress(str(tmp_path)), other).model.dtype == torch.bfloat16
+
     def full(*arguments: object, **named: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate")
 
@@ -130,22 +137,15 @@ def test_too_little_memory_is_told(llama_folder: Path, monkeypatch: pytest.Monke
         load(HubAddress(str(llama_folder)), CPU)
 
 
-def test_weights_are_float32_on_the_cpu_unless_it_is_said_otherwise(tmp_path: Path) -> None:
-    saved(llama().bfloat16(), tmp_path)
-    assert load(HubAddress(str(tmp_path)), CPU).model.dtype == torch.float32
-    other = HubSettings(device="cpu", dtype="bfloat16")
-    assert load(HubAddress(str(tmp_path)), other).model.dtype == torch.bfloat16
-
-
-def test_an_adapter_changes_what_the_model_says(llama_folder: Path, tmp_path: Path) -> None:
+def test_an_adapter_changes_what_the_model_says_and_one_that_does_not_fit_is_told_with_both_models(
+    llama_folder: Path, tmp_path: Path
+) -> None:
     lora = adapter(str(llama_folder), tmp_path)
     ids = torch.tensor([[1, 7, 8]])
     plain = load(HubAddress(str(llama_folder)), CPU).model(ids).logits
     adapted = load(HubAddress(str(llama_folder), str(lora)), CPU).model(ids).logits
     assert not torch.allclose(plain, adapted, atol=1e-2)
 
-
-def test_an_adapter_that_does_not_fit_is_told_with_both_models(llama_folder: Path, tmp_path: Path) -> None:
     def says(where: Path | str) -> str:
         with pytest.raises(BadModel) as found:
             load(HubAddress(str(llama_folder), str(where)), CPU)

@@ -107,9 +107,16 @@ async def test_models_whose_caches_cannot_be_joined_draw_the_same_beside_others(
         assert texts(await sampler.sample(PROMPT, 4, 7, SHORT)) == alone
 
 
-async def test_log_probabilities_are_the_models_own_at_temperature_1(llama_folder: Path) -> None:
-    decoding = Decoding(temperature=0.6, top_p=0.95, max_tokens=9)
+async def test_temperature_0_is_what_transformers_finds_greedily_and_log_probabilities_are_the_models_own(
+    llama_folder: Path,
+) -> None:
     model, tokenizer = AutoModelForCausalLM.from_pretrained(llama_folder), AutoTokenizer.from_pretrained(llama_folder)
+    ids = tokenizer(PROMPT.text, return_tensors="pt")
+    greedy = model.generate(**ids, max_new_tokens=20, do_sample=False)[0, ids["input_ids"].shape[1] :]
+    async with opened(llama_folder) as sampler:
+        (sample,) = await sampler.sample(PROMPT, 6, 3, Decoding(temperature=0.0, max_tokens=20))
+    assert sample.text == tokenizer.decode(greedy, skip_special_tokens=True) and sample.cut
+    decoding = Decoding(temperature=0.6, top_p=0.95, max_tokens=9)
     prompt = tokenizer(PROMPT.text)["input_ids"]
     assert prompt[0] == tokenizer.bos_token_id != prompt[1]
     async with opened(llama_folder) as sampler:
@@ -123,15 +130,6 @@ async def test_log_probabilities_are_the_models_own_at_temperature_1(llama_folde
                 assert logprobs[ids[-1]] == pytest.approx(token.logprob, abs=1e-4)
             assert tokenizer.decode(ids[len(prompt) :], skip_special_tokens=True) == sample.text
             assert sample.token_count == len(sample.tokens)
-
-
-async def test_temperature_0_is_what_transformers_finds_greedily(llama_folder: Path) -> None:
-    model, tokenizer = AutoModelForCausalLM.from_pretrained(llama_folder), AutoTokenizer.from_pretrained(llama_folder)
-    ids = tokenizer(PROMPT.text, return_tensors="pt")
-    greedy = model.generate(**ids, max_new_tokens=20, do_sample=False)[0, ids["input_ids"].shape[1] :]
-    async with opened(llama_folder) as sampler:
-        (sample,) = await sampler.sample(PROMPT, 6, 3, Decoding(temperature=0.0, max_tokens=20))
-    assert sample.text == tokenizer.decode(greedy, skip_special_tokens=True) and sample.cut
 
 
 async def test_nothing_of_the_models_own_generation_config_is_taken(llama_folder: Path, tmp_path: Path) -> None:

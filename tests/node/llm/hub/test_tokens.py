@@ -38,15 +38,12 @@ def test_tokens_come_as_often_as_the_softmax_says(temperature: float) -> None:
     assert found.tolist() == pytest.approx((LOGITS / temperature).softmax(-1).tolist(), abs=0.02)
 
 
-def test_the_nucleus_holds_the_likeliest_tokens_alone() -> None:
+def test_the_nucleus_holds_the_likeliest_tokens_alone_and_temperature_0_the_likeliest_beside_rows_that_draw() -> None:
     found = frequencies(4000, top_p=0.7)
     expected = torch.tensor([2.0, 1.0]).softmax(-1)
     assert found.tolist() == pytest.approx([*expected.tolist(), 0.0, 0.0], abs=0.03)
     kept = within_nucleus(LOGITS.repeat(3, 1), torch.tensor([[0.01], [0.9], [1.0]])).isfinite().sum(-1)
     assert kept.tolist() == [1, 3, 4]
-
-
-def test_temperature_0_takes_the_likeliest_beside_rows_that_draw() -> None:
     rows = [row(0, temperature=0.0), *(row(seed) for seed in range(1, 50))]
     tokens = Choosing(rows, Noise(rows, CPU), CPU)(torch.zeros(50, 1), LOGITS.repeat(50, 1)).argmax(-1)
     assert tokens[0] == 0 and len(set(tokens.tolist())) > 1
@@ -82,14 +79,11 @@ def test_the_pieces_are_the_text(text: str) -> None:
     assert "".join(pieces(bpe, ids)) == text
 
 
-def test_a_character_of_several_tokens_belongs_to_the_last() -> None:
+def test_a_character_of_several_tokens_belongs_to_the_last_and_a_space_behind_the_prompt_is_kept() -> None:
     tokenizer = ByT5Tokenizer()
     ids = tokenizer("a∧b", add_special_tokens=False)["input_ids"]
     found = pieces(lambda tokens: tokenizer.decode(tokens, skip_special_tokens=True), ids)
     assert found == ["a", "", "", "∧", "b", ""]
-
-
-def test_a_space_behind_the_prompt_is_kept() -> None:
     vocabulary = {"▁intro": 0, "▁h": 1, ":::": 2}
     metaspace = Tokenizer(models.WordLevel(vocabulary, unk_token=":::"))
     metaspace.decoder = decoders.Metaspace()
