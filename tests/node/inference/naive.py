@@ -113,16 +113,12 @@ def _sample(
 def jobs(count: int, seed: int) -> list[Job]:
     """States of 0 to 20 hypotheses (the longest are shortened), 1 to 8 samples, several temperatures."""
     rng = random.Random(seed)
-    return [
-        Job(
-            key=index,
-            state="\n".join([*(f"h{rng.randint(0, 9)} : p ∧ q" for _ in range(rng.randint(0, 20))), "⊢ q"]),
-            samples=rng.randint(1, 8),
-            seed=rng.getrandbits(63),
-            sampling=Sampling(temperature=rng.choice([1.0, 1.0, 0.3, 2.0, 0.0])),
-        )
-        for index in range(count)
-    ]
+    found = []
+    for key in range(count):
+        state = "\n".join([*(f"h{rng.randint(0, 9)} : p ∧ q" for _ in range(rng.randint(0, 20))), "⊢ q"])
+        samples, seed = rng.randint(1, 8), rng.getrandbits(63)
+        found.append(Job(key, state, samples, seed, Sampling(temperature=rng.choice([1.0, 1.0, 0.3, 2.0, 0.0]))))
+    return found
 
 
 def run(engine: Engine, todo: list[Job], arrivals: random.Random | None = None) -> dict[int, FinishedJob]:

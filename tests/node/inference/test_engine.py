@@ -35,18 +35,9 @@ def mixed_jobs(count: int, seed: int) -> list[Job]:
     todo: list[Job] = []
     for job in jobs(count, seed):
         again = rng.choice(todo).state if todo and job.key % 3 == 0 else job.state
-        todo.append(
-            replace(
-                job,
-                state=again,
-                sampling=replace(
-                    job.sampling,
-                    top_p=rng.choice([1.0, 0.9, 0.5]),
-                    distinct=rng.random() < 0.4,
-                    stop=rng.choice([(), (), (" p",), ("q", "⊢")]),
-                ),
-            )
-        )
+        rules = {"top_p": rng.choice([1.0, 0.9, 0.5]), "distinct": rng.random() < 0.4}
+        sampling = replace(job.sampling, **rules, stop=rng.choice([(), (), (" p",), ("q", "⊢")]))
+        todo.append(replace(job, state=again, sampling=sampling))
     return todo
 
 
@@ -57,8 +48,7 @@ def check_against_naive(weights: Weights, todo: list[Job], answers: dict[int, Fi
     for job in todo:
         samples, value = sample_naively(weights, SETTINGS, job)
         answer = answers[job.key]
-        assert answer.value == pytest.approx(value, abs=1e-3)
-        assert len(answer.tactics) == len(samples)
+        assert answer.value == pytest.approx(value, abs=1e-3) and len(answer.tactics) == len(samples)
         if not any(naive.close for naive in samples):
             assert answer.tokens == sum(len(naive.tokens) + naive.ended for naive in samples)
         for naive, tactic in zip(samples, answer.tactics, strict=True):
@@ -139,8 +129,7 @@ def test_remembered_states_give_the_same_answers_and_stay_within_their_memory() 
     engine = Engine(tiny_weights(), SETTINGS)
     engine.prefixes.limit = 100_000
     run(engine, jobs(20, seed=2))
-    assert 0 < engine.prefixes.size <= 100_000
-    assert engine.counters.dropped > 0
+    assert 0 < engine.prefixes.size <= 100_000 and engine.counters.dropped > 0
     assert engine.prefixes.size == sum(entry.size for entry in engine.prefixes._entries.values())
 
 

@@ -185,8 +185,7 @@ def test_a_model_that_the_server_does_not_have_ends_the_node_with_one_reason(
     with in_a_thread(Server()) as server:
         place = ("--run", mesh_run.name, "--bus.url", mesh_run.bus.url)
         ended = called(cli.main, "inference", "--model", f"openai:{server.url}#other", *place)
-    assert ended.code == 2
-    assert "[inference] model: " in ended.err
+    assert ended.code == 2 and "[inference] model: " in ended.err
     assert "does not have the model `other`; choose one of `prover`" in " ".join(ended.err.split())
 
 

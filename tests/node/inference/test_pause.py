@@ -115,8 +115,7 @@ async def test_no_pause_is_longer_than_the_limit_and_a_hold_that_was_stored_long
         pause.announced(PauseHold(epoch=1, seconds=2.2e9))  # until the year 2096
         assert pause.remaining == LONGEST
         await pause.pause(PauseRequest(epoch=1, seconds=1e12))
-    assert pause.remaining == LONGEST
-    assert [line["log_level"] for line in lines] == ["warning", "warning"]
+    assert pause.remaining == LONGEST and [line["log_level"] for line in lines] == ["warning", "warning"]
 
 
 # --- requests at work: held for a while, asked for again, joined, given up --------------------------------------------

@@ -157,12 +157,20 @@ async def refused(bus: Bus, message: Message) -> RemoteFailure:
     return caught.value
 
 
-async def test_before_any_weights_the_answer_is_busy_and_then_they_come(
+async def test_before_any_weights_the_answer_is_busy_and_a_node_that_joins_during_a_pause_keeps_it(
     broker: BusSettings, bus: Bus, run_name: str, learner: Learner
 ) -> None:
     async with inference(broker, run_name):
         await busy(bus, "no weights yet")
         await learner.announce(1)
+        await serves(bus, 1)
+    await learner.announce(1)
+    await bus.put_state("pause", PauseHold(epoch=4, seconds=60))
+    async with inference(broker, run_name, pause_wait=0.05):
+        await busy(bus, "paused|no weights")
+        with pytest.raises(RemoteFailure, match="stale"):
+            await hold(bus, RESUME, epoch=3, seconds=0)
+        await bus.put_state("pause", PauseHold(epoch=4, seconds=0.0))
         await serves(bus, 1)
 
 
@@ -263,19 +271,6 @@ async def test_what_runs_is_parked_in_a_pause_and_what_comes_waits_until_it_is_o
         assert time.monotonic() >= over, "nothing was computed while the learner held"
     for seed, reply in enumerate(replies):
         assert tactics(reply) == expected(1, seed, samples=8)
-
-
-async def test_a_node_that_joins_during_a_pause_keeps_it(
-    broker: BusSettings, bus: Bus, run_name: str, learner: Learner
-) -> None:
-    await learner.announce(1)
-    await bus.put_state("pause", PauseHold(epoch=4, seconds=60))
-    async with inference(broker, run_name, pause_wait=0.05):
-        await busy(bus, "paused|no weights")
-        with pytest.raises(RemoteFailure, match="stale"):
-            await hold(bus, RESUME, epoch=3, seconds=0)
-        await bus.put_state("pause", PauseHold(epoch=4, seconds=0.0))
-        await serves(bus, 1)
 
 
 async def test_beyond_the_queue_the_answer_is_busy(bus: Bus, serving: Serves) -> None:

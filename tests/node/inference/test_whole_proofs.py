@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from common.settings import Sampling
 from node.inference.engine.batch import Job
 from node.inference.engine.engine import Engine
 from node.model.checkpoint_folders import NO_CONJECTURE_ROLES, NO_CONJECTURES, NO_PROOFS, NO_ROLES
@@ -13,7 +12,7 @@ from node.model.names import StatementNames
 from node.model.prompt import conjecture_prompt
 from node.model.weights import Weights
 from tests.node.inference.naive import jobs, run, sample_naively
-from tests.node.inference.writers import SETTINGS, proof_jobs, texts, writer as proof_writer
+from tests.node.inference.writers import SETTINGS, drawn, proof_jobs, texts, writer as proof_writer
 from tests.node.model.tiny import tiny_weights
 
 pytestmark = pytest.mark.compute
@@ -29,20 +28,12 @@ def writer(seed: int = 0, **changes: float) -> Weights:
 
 def conjecture_jobs(count: int, seed: int) -> list[Job]:
     """Prompts of three lengths; 1 to 8 samples."""
-    rng = random.Random(seed)
-    return [
-        Job(
-            key=2000 + index,
-            state=conjecture_prompt(
-                "theorem l (a : Prop) : a", f"theorem t (p q : Prop) : {'p ∧ ' * (index % 3)}q", f"intro h{index % 2}"
-            ),
-            samples=rng.randint(1, 8),
-            seed=rng.getrandbits(63),
-            sampling=Sampling(temperature=rng.choice([1.0, 0.5]), top_p=rng.choice([1.0, 0.9])),
-            conjecture=True,
-        )
-        for index in range(count)
-    ]
+    rng, found = random.Random(seed), []
+    for index in range(count):
+        easy = f"theorem t (p q : Prop) : {'p ∧ ' * (index % 3)}q", f"intro h{index % 2}"
+        state = conjecture_prompt("theorem l (a : Prop) : a", *easy)
+        found.append(drawn(rng, 2000 + index, state, conjecture=True))
+    return found
 
 
 @pytest.mark.parametrize("graphs", ["off", "on"])
@@ -92,7 +83,7 @@ def test_an_answer_depends_on_its_seed_and_sample_alone() -> None:
         assert texts(run(Engine(writer(), SIZES), [few])[job.key]) == texts(together[job.key])[: few.samples]
 
 
-def test_a_statement_that_was_read_is_not_read_again() -> None:
+def test_a_statement_is_read_once_prompts_wait_for_a_place_and_one_that_is_too_long_gives_nothing() -> None:
     engine = Engine(writer(), SIZES)
     todo = proof_jobs(4, seed=6)
     first = run(engine, todo)
@@ -100,9 +91,6 @@ def test_a_statement_that_was_read_is_not_read_again() -> None:
     again = run(engine, [replace(job, state=job.state.replace("theorem t", "lemma other_")) for job in todo])
     assert engine.counters.prompt_tokens == read and engine.counters.remembered >= 4
     assert {key: texts(answer) for key, answer in again.items()} == {key: texts(each) for key, each in first.items()}
-
-
-def test_prompts_wait_for_a_place_of_their_own_and_a_prompt_that_is_too_long_gives_nothing() -> None:
     engine = Engine(writer(), SIZES)
     todo = conjecture_jobs(5, seed=1)
     assert engine.room(todo[0]) == 3

@@ -20,17 +20,18 @@ def writer(seed: int = 0, **changes: float) -> Weights:
 def proof_jobs(count: int, seed: int) -> list[Job]:
     """Statements of 1 to 4 hypotheses, every third one again; 1 to 8 samples."""
     rng = random.Random(seed)
-    return [
-        Job(
-            key=1000 + index,
-            state=f"theorem t{index} (p q : Prop) {'(h : p) ' * (1 + index % 3)}: {'p ∧ ' * rng.randint(0, 2)}q",
-            samples=rng.randint(1, 8),
-            seed=rng.getrandbits(63),
-            sampling=Sampling(temperature=rng.choice([1.0, 0.5]), top_p=rng.choice([1.0, 0.9])),
-            proof=True,
-        )
-        for index in range(count)
-    ]
+    found = []
+    for index in range(count):
+        state = f"theorem t{index} (p q : Prop) {'(h : p) ' * (1 + index % 3)}: {'p ∧ ' * rng.randint(0, 2)}q"
+        found.append(drawn(rng, 1000 + index, state, proof=True))
+    return found
+
+
+def drawn(rng: random.Random, key: int, state: str, **kind: bool) -> Job:
+    """A job with 1 to 8 samples, and one of several rules."""
+    samples, seed = rng.randint(1, 8), rng.getrandbits(63)
+    sampling = Sampling(temperature=rng.choice([1.0, 0.5]), top_p=rng.choice([1.0, 0.9]))
+    return Job(key, state, samples, seed, sampling, **kind)
 
 
 def texts(answer: FinishedJob) -> list[str]:

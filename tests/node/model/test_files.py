@@ -37,8 +37,7 @@ def test_a_checkpoint_comes_back_whole(saved: Path) -> None:
     optimizer = Optimizer(loaded.model)
     assert loaded.optimizer is not None
     optimizer.load_state_dict(loaded.optimizer)
-    assert optimizer.steps == 1
-    assert checkpoint.load(saved, optimizer=False).optimizer is None
+    assert optimizer.steps == 1 and checkpoint.load(saved, optimizer=False).optimizer is None
 
 
 @pytest.mark.parametrize("name", [checkpoint.MODEL, checkpoint.STATE])
@@ -112,8 +111,7 @@ def test_full_disk_leaves_the_checkpoint_that_stood_there_and_nothing_beside_it(
     with limited_files(100), pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
         weights.write(weights_file, model, tiny_tokenizer())
     assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
-    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
-    assert checkpoint.load(saved).step == 7
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name] and checkpoint.load(saved).step == 7
 
 
 @pytest.mark.parametrize("tied", [False, True])
@@ -122,10 +120,8 @@ def test_a_weights_file_carries_all_that_inference_needs(tmp_path: Path, tied: b
     digest = weights.write(path, model, tiny_tokenizer(), {"version": "3"})
     loaded = weights.read(path)
     assert all(torch.equal(*pair) for pair in zip(model.parameters(), loaded.model.parameters(), strict=True))
-    assert not loaded.model.training
-    assert loaded.tokenizer.to_json() == tiny_tokenizer().to_json()
-    assert loaded.information == {"version": "3"}
-    assert weights.digest(path) == digest
+    assert not loaded.model.training and loaded.tokenizer.to_json() == tiny_tokenizer().to_json()
+    assert loaded.information == {"version": "3"} and weights.digest(path) == digest
     assert [entry.name for entry in tmp_path.iterdir()] == ["weights.safetensors"]
 
 

@@ -1,9 +1,12 @@
-"""What the network reads before it writes a tactic, a proof or a conjecture."""
+"""What the network reads before it writes a tactic, a proof or a conjecture, and the names in it."""
 
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
+from node.bank.bank import load_proofs
+from node.model.names import IDENTIFIER, Names, StatementNames
 from node.model.prompt import (
     FRAME,
     conjecture_prompt,
@@ -41,21 +44,15 @@ def test_a_long_state_loses_its_first_hypotheses_and_keeps_its_goal(limit: int) 
     assert len(prompt_tokens(tiny_tokenizer(), state, limit)) <= limit
 
 
-def test_every_goal_of_a_state_is_kept() -> None:
+def test_every_goal_is_kept_one_that_is_too_long_keeps_its_end_and_hypotheses_go_as_a_whole() -> None:
     state = "\n\n".join("\n".join([*HYPOTHESES[:8], f"⊢ p{index}"]) for index in range(3))
     text = shown(state, 60)
     assert [line for line in text.split("\n") if line.startswith("⊢")] == ["⊢ p0", "⊢ p1", "⊢ p2"]
     assert len(text) < len(state)
-
-
-def test_a_hypothesis_over_several_lines_goes_as_a_whole() -> None:
     long = "h : p ∧\n    q ∧\n    q"
     state = "\n".join([long, *HYPOTHESES[:5], GOAL])
     limit = len(tiny_tokenizer().encode(state)) + FRAME - 1
     assert shown(state, limit) == "\n".join([*HYPOTHESES[:5], GOAL])
-
-
-def test_a_goal_that_is_too_long_alone_keeps_its_end() -> None:
     state = "h : p\n⊢ " + " ∧ ".join(f"p{index}" for index in range(100))
     text = shown(state, 40)
     assert state.endswith(text) and text.endswith("p99")
@@ -83,18 +80,15 @@ STATEMENT = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 PROOF = "  intro h\n  exact And.comm.mp h\n"
 
 
-def test_the_prompt_has_lemma_and_easy_theorem_with_names_of_their_own() -> None:
-    assert conjecture_prompt(LEMMA, STATEMENT, PROOF) == (
+def test_the_prompt_has_lemma_and_easy_theorem_with_names_of_their_own_whatever_authors_call_them() -> None:
+    prompt = conjecture_prompt(LEMMA, STATEMENT, PROOF)
+    assert prompt == (
         "<lemma>\ntheorem And.comm {v0 v1 : Prop} : v0 ∧ v1 ↔ v1 ∧ v0\n</lemma>\n"
         "<easy theorem>\nexample (v0 v1 : Prop) : v0 ∧ v1 → v1 ∧ v0 := by\n"
         "intro v2\nexact And.comm.mp v2\n</easy theorem>\n<hard theorem>\n"
     )
     as_written = conjecture_prompt(LEMMA, STATEMENT, PROOF, canonical=False)
     assert "example (p q : Prop) : p ∧ q → q ∧ p := by\nintro h\nexact And.comm.mp h\n" in as_written
-
-
-def test_what_authors_call_things_and_how_they_lay_them_out_changes_nothing() -> None:
-    prompt = conjecture_prompt(LEMMA, STATEMENT, PROOF)
     other = "example (a b : Prop) : a ∧ b → b ∧ a", "intro ab\nexact And.comm.mp ab"
     assert conjecture_prompt("theorem And.comm {x y : Prop} : x ∧ y ↔ y ∧ x", *other) == prompt
     canonical = "example (v0 v1 : Prop) : v0 ∧ v1 → v1 ∧ v0", "intro v2\nexact And.comm.mp v2"
@@ -126,6 +120,73 @@ def test_statements_and_what_conjectures_are_made_of_are_framed_and_never_cut(
     marks = role_tokenizer(400)
     tokens = read(marks, prompt, 1000)
     assert tokens is not None and (tokens[0], tokens[1], tokens[-1]) == (BOS, mark, TACTIC)
-    assert marks.decode(tokens) == prompt
-    assert read(marks, prompt, len(tokens)) == tokens
+    assert marks.decode(tokens) == prompt and read(marks, prompt, len(tokens)) == tokens
     assert read(marks, prompt, len(tokens) - 1) is None
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+NAMED = "p q : Prop\nh1 : p ∧ q\nhx : ∀ (x : Nat), f x = x\n⊢ ∃ y, q ∧ h1.symm = Nat.add_comm"
+
+
+def test_names_are_numbered_in_order_of_appearance() -> None:
+    hypotheses = "v0 v1 : Prop\nv2 : v0 ∧ v1\nv3 : ∀ (v4 : Nat), f v4 = v4"
+    assert Names(NAMED).state == f"{hypotheses}\n⊢ ∃ v5, v1 ∧ v2.symm = Nat.add_comm"
+
+
+@pytest.mark.parametrize(
+    ("tactic", "hidden"),
+    [
+        ("exact h1", "exact v2"),
+        ("rcases h1 with ⟨h2, h3⟩", "rcases v2 with ⟨v6, v7⟩"),
+        ("rw [← hx, Nat.add_comm] at h1", "rw [← v3, Nat.add_comm] at v2"),
+        ("induction q with | zero => ?_ | succ n ih => ?_", "induction v1 with | zero => ?_ | succ v6 v7 => ?_"),
+        ("refine ⟨_, by decide⟩", "refine ⟨_, by decide⟩"),
+        ("exact ?w", "exact ?w"),
+    ],
+)
+def test_tactics_use_the_names_of_the_state_and_number_new_ones(tactic: str, hidden: str) -> None:
+    assert Names(NAMED).hide(tactic) == hidden
+
+
+def test_new_names_of_the_network_are_free_in_the_state_and_canonical_ones_in_it_keep_apart() -> None:
+    names = Names("v1 v0 : Prop\nv5 : v1\n⊢ v0")
+    assert names.state == "v0 v1 : Prop\nv2 : v0\n⊢ v1" and names.show("exact v2") == "exact v5"
+    assert names.show("intro v3 v5 v7") == "intro v3 v6 v7"
+    assert names.show("have v5 : v1 := v5") == "have v6 : v0 := v6"
+    names = Names("a : Nat\n⊢ v0 a = v1")
+    assert len({match.group() for match in IDENTIFIER.finditer(names.state)} - {"Nat"}) == 3
+    assert names.show(names.hide("exact v0 a")) == "exact v0 a"
+
+
+def test_a_statement_binds_names_in_all_of_its_brackets() -> None:
+    statement = "example {α : Type} [i : Inhabited α] (x y : α) (hx : (2 : Nat) = 2) : (x : α) = y ∧ ∀ z, z = hx"
+    names = StatementNames(statement)
+    assert names.state == (
+        "example {v0 : Type} [v1 : Inhabited v0] (v2 v3 : v0) (v4 : (2 : Nat) = 2) : (v2 : v0) = v3 ∧ ∀ v5, v5 = v4"
+    )
+    proof = "constructor\n· rw [hx]\n· intro h\n  use h"
+    assert names.hide(proof) == "constructor\n· rw [v4]\n· intro v6\n  use v6"
+    assert names.show("exact v4 v6") == "exact hx v6"
+
+
+@pytest.mark.slow
+@pytest.mark.compute
+def test_every_proof_of_the_bank_survives_the_round_trip() -> None:
+    for proof in load_proofs()[::300]:
+        names = StatementNames(proof.theorem.signature)
+        hidden = names.hide(proof.script)
+        assert names.hide(names.show(hidden)) == hidden and StatementNames(names.state).state == names.state
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.lists(st.sampled_from(["a", "b", "v0", "v1", "v2", "h", "h1", "x'"]), min_size=1, max_size=6),
+    st.text("abv012hx' ⊢:,\n", max_size=30),
+)
+def test_renaming_is_injective(hypotheses: list[str], goal: str) -> None:
+    state = "".join(f"{name} : Nat\n" for name in hypotheses) + "⊢ " + goal
+    names = Names(state)
+    before = [match.group() for match in IDENTIFIER.finditer(state)]
+    after = [match.group() for match in IDENTIFIER.finditer(names.state)]
+    assert len(before) == len(after)
+    assert len(set(before)) == len(set(after)) == len(set(zip(before, after, strict=True)))

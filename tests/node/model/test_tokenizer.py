@@ -15,8 +15,7 @@ from tests.node.training.small import rows, write_jsonl
 def test_any_text_comes_back_exactly(text: str) -> None:
     tokenizer = tiny_tokenizer()
     ids = tokenizer.encode(text)
-    assert tokenizer.decode(ids) == text
-    assert all(len(SPECIAL) <= token < tokenizer.vocab_size for token in ids)
+    assert tokenizer.decode(ids) == text and all(len(SPECIAL) <= token < tokenizer.vocab_size for token in ids)
 
 
 def test_text_that_spells_a_special_token_is_text_also_after_loading(tmp_path: Path) -> None:
@@ -29,14 +28,11 @@ def parts(tokenizer: Tokenizer, text: str) -> list[str]:
     return [tokenizer.decode([token]) for token in tokenizer.encode(text)]
 
 
-def test_names_are_put_together_from_parts_that_occur_in_other_names() -> None:
+def test_names_are_put_together_from_parts_numbers_are_digits_and_operators_whole() -> None:
     tokenizer = Tokenizer.train(["rw [Nat.add_comm, Nat.mul_assoc, simp_all]", "cases h₀ with ⟨x, y⟩"] * 20, 600)
     assert parts(tokenizer, "Nat.mul_comm") == ["Nat", ".mul", "_comm"]
     assert parts(tokenizer, "rw [Nat.add_assoc]") == ["rw", " [", "Nat", ".add", "_assoc", "]"]
     assert parts(tokenizer, "cases h₀ with ⟨x") == ["cases", " h₀", " with", " ⟨", "x"]
-
-
-def test_numbers_are_digits_and_operators_are_whole() -> None:
     tokenizer = Tokenizer.train(["x := 120 <;> y"] * 20, 600)
     assert parts(tokenizer, "x := 1020 <;> y") == ["x", " :=", " 1", "0", "2", "0", " <;>", " y"]
 

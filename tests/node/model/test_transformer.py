@@ -1,5 +1,6 @@
-"""The network and its options: sliding window, prefix LM, soft cap, packing; presets."""
+"""The network, its options (sliding window, prefix LM, soft cap, packing), and its optimizer."""
 
+import copy
 from collections.abc import Callable
 
 import pytest
@@ -7,8 +8,9 @@ import torch
 
 from node.learner.settings import LearnerSettings
 from node.model.config import OPTIONS, ModelConfig, ModelConfigError, config_from_dict
+from node.model.optimizer import Muon, Optimizer, OptimizerSettings, orthogonalize, split_parameters
 from node.model.transformer import Transformer, expected_value, normalize, rotary_table, rotate, squared_relu, visible
-from tests.node.model.tiny import tiny_model
+from tests.node.model.tiny import tiny_loss, tiny_model
 
 
 def tokens(rows: int = 2, length: int = 24) -> torch.Tensor:
@@ -101,7 +103,7 @@ def test_a_window_hides_what_is_further_back() -> None:
     assert changed(logits(model, x), logits(model, other)) == [place >= 3 for place in range(24)]
 
 
-def test_a_prefix_lm_sees_the_prompt_both_ways_and_the_tactic_one_way() -> None:
+def test_a_prefix_lm_sees_the_prompt_both_ways_the_tactic_one_way_and_ends_it_where_the_value_is_read() -> None:
     model = tiny_model(prefix_lm=True)
     x, prefix = tokens(), torch.tensor([10, 10])
     before = logits(model, x, prefix=prefix)
@@ -109,9 +111,6 @@ def test_a_prefix_lm_sees_the_prompt_both_ways_and_the_tactic_one_way() -> None:
         other = x.clone()
         other[:, place] = 7
         assert changed(before, logits(model, other, prefix=prefix)) == [at >= seen_from for at in range(24)]
-
-
-def test_the_prompt_of_a_prefix_lm_ends_where_the_value_is_read() -> None:
     model = tiny_model(prefix_lm=True)
     x, at = tokens(), torch.arange(48)
     with torch.inference_mode():
@@ -135,3 +134,66 @@ def test_a_configuration_without_options_is_written_as_before_there_were_any() -
     assert config_from_dict(used.as_dict()) == used
     # Names of cached warm starts are made of this: it must not change with what a run does not use.
     assert plain == LearnerSettings().model.as_dict()
+
+
+# --- the optimizer ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("shape", [(1, 16, 16), (3, 8, 32), (2, 32, 8)])
+def test_orthogonalised_updates_have_singular_values_near_one(shape: tuple[int, int, int]) -> None:
+    update = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    values = torch.linalg.svdvals(orthogonalize(update))
+    assert float(values.min()) > 0.5 and float(values.max()) < 1.3
+
+
+def test_matrices_of_blocks_go_to_muon_which_agrees_with_torch_up_to_bfloat16_and_the_rest_to_adamw() -> None:
+    if not hasattr(torch.optim, "Muon"):
+        pytest.skip("this torch has no Muon")
+    ours, theirs = (torch.nn.Parameter(torch.randn(24, 12, generator=torch.Generator().manual_seed(1))) for _ in "ab")
+    rates = {"lr": 0.1, "momentum": 0.95, "weight_decay": 0.1}
+    mine = Muon([ours], **rates)
+    reference = torch.optim.Muon([theirs], **rates, nesterov=True, adjust_lr_fn="match_rms_adamw")
+    before = ours.detach().clone()
+    for seed in range(3):
+        gradient = torch.randn(24, 12, generator=torch.Generator().manual_seed(seed))
+        ours.grad, theirs.grad = gradient.clone(), gradient.clone()
+        mine.step()
+        reference.step()
+    moved = float((ours.detach() - before).norm())
+    assert float((ours - theirs).detach().norm()) < 0.03 * moved
+    model = tiny_model()
+    matrices, others = split_parameters(model)
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    heads = {f"{part}.weight" for part in ("embedding", "policy", "value")}
+    assert {names[id(parameter)] for parameter in others} == {*heads, *(f"blocks.{n}.attention.gain" for n in (0, 1))}
+    assert len(matrices) + len(others) == len(names)
+
+
+def test_training_goes_on_exactly_from_a_saved_state() -> None:
+    model = tiny_model().train()
+    optimizer = Optimizer(model)
+
+    def steps(model: torch.nn.Module, optimizer: Optimizer, count: int) -> list[float]:
+        losses = []
+        for _ in range(count):
+            loss = tiny_loss(model)
+            loss.backward()
+            optimizer.clip()
+            optimizer.update()
+            losses.append(float(loss.detach()))
+        return losses
+
+    steps(model, optimizer, 3)
+    resumed = copy.deepcopy(model)
+    again = Optimizer(resumed)
+    again.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    assert steps(model, optimizer, 3) == steps(resumed, again, 3)
+
+
+def test_large_gradients_are_clipped_and_rates_warm_up() -> None:
+    model = tiny_model().train()
+    optimizer = Optimizer(model, OptimizerSettings(warmup=10, rate=0.01, clip=1.0))
+    (1e6 * tiny_loss(model)).backward()
+    before = model.policy.weight.detach().clone()
+    assert optimizer.clip() > 1e3
+    optimizer.update()
+    assert float((model.policy.weight.detach() - before).abs().max()) <= 0.01 / 10 * 1.01
+    assert model.policy.weight.grad is None

@@ -119,5 +119,4 @@ def test_the_folder_alone_is_enough_where_proofmesh_is_not(tmp_path):
     prompt = tokenizer("<|state|>v0 : Prop\n⊢ v0<|tactic|>", return_tensors="pt")
     expected = theirs.generate(**prompt, max_new_tokens=6, do_sample=False)[0].tolist()
     value = float(theirs(**prompt).value[0, -1].detach())
-    assert done.stdout.strip() == f"{expected} {value} []"
-    assert not list(Path(folder).glob("__pycache__"))
+    assert done.stdout.strip() == f"{expected} {value} []" and not list(Path(folder).glob("__pycache__"))
