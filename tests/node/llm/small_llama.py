@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")
 
-STEPS = {
-    "p q : Prop\n⊢ p ∧ q → q ∧ p": "intro h",
-    "p q : Prop\nh : p ∧ q\n⊢ q ∧ p": "exact ⟨h.2, h.1⟩",
-}
+STEPS = {"p q : Prop\n⊢ p ∧ q → q ∧ p": "intro h", "p q : Prop\nh : p ∧ q\n⊢ q ∧ p": "exact ⟨h.2, h.1⟩"}
 """Tactics by the state at which they stand."""
 
 SCRIPT = "intro h\nexact ⟨h.2, h.1⟩"
@@ -41,12 +38,8 @@ def train_swap(folder: Path, base: Path | None = None) -> None:
     from scripts.small_llama import SmallLlamaSettings, train
 
     data = written_data(folder.parent)
-    steps, rate = (3, 3e-3) if base else (60, 1e-2)
-    train(
-        SmallLlamaSettings(
-            folder, str(base or ""), data, held_out=0, steps=steps, minutes=10, batch=3, rate=rate, shape=SHAPE
-        )
-    )
+    length = {"steps": 3, "rate": 3e-3} if base else {"steps": 60, "rate": 1e-2}
+    train(SmallLlamaSettings(folder, str(base or ""), data, held_out=0, minutes=10, batch=3, shape=SHAPE, **length))
 
 
 def written_data(folder: Path) -> tuple[str, str]:

@@ -29,12 +29,16 @@ TRY = ["try", "stp", STATEMENT, "--policy"]
 PROOF = "theorem swap (p q : Prop) (h : p ∧ q) : q ∧ p := by\n  exact ⟨h.2, h.1⟩"
 
 
-def test_the_list_has_every_family(capsys, monkeypatch):
+def test_the_list_has_every_family_and_a_conversation_is_printed_as_the_model_reads_it(capsysbinary, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["list"]) == 0
-    out = capsys.readouterr().out
+    out = capsysbinary.readouterr().out.decode()
     assert "bfs-prover-v2" in out and "ByteDance-Seed/BFS-Prover-V2-*" in out and "stp" in out
     assert "    bytedance-research/BFS-Prover\n" in out and max(map(len, out.splitlines())) <= 80
+    assert main(["show", "goedel-prover-v2", "--raw", "--prompt", STATEMENT, "--header", "import Mathlib"]) == 0
+    out = capsysbinary.readouterr().out.decode()
+    begin = "<|im_start|>user\nComplete the following Lean 4 code:\n\n```lean4\nimport Mathlib\n\ntheorem"
+    assert out.startswith(begin) and out.endswith("final formal proof.<|im_end|>\n<|im_start|>assistant\n")
 
 
 def test_a_prompt_is_printed_alone_and_to_the_byte_and_what_a_prover_reads_can_be_given(capsysbinary, monkeypatch):
@@ -47,14 +51,6 @@ def test_a_prompt_is_printed_alone_and_to_the_byte_and_what_a_prover_reads_can_b
     arguments = ["--prompt", STATE, "--name", "swap", "--steps", "intro p", "intro q"]
     assert main(["show", "internlm2.5-step-prover", *arguments]) == 0
     assert b"NAME: swap\n\n---\nPROOF_BEFORE: intro p\nintro q\n\n" in capsysbinary.readouterr().out
-
-
-def test_a_conversation_is_printed_as_the_model_reads_it(capsysbinary):
-    assert main(["show", "goedel-prover-v2", "--raw", "--prompt", STATEMENT, "--header", "import Mathlib"]) == 0
-    out = capsysbinary.readouterr().out.decode()
-    begin = "<|im_start|>user\nComplete the following Lean 4 code:\n\n```lean4\nimport Mathlib\n\ntheorem"
-    assert out.startswith(begin)
-    assert out.endswith("final formal proof.<|im_end|>\n<|im_start|>assistant\n")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +128,7 @@ async def test_all_servers_pause_before_one_reloads_and_go_on_with_the_new_weigh
         assert (each.weights, each.version, each.paused) == ("/models/step-7", "step-7", False)
 
 
-async def test_where_one_server_cannot_pause_nothing_changes() -> None:
+async def test_a_server_that_fails_is_named_and_keeps_what_it_had_and_another_try_frees_it() -> None:
     well, ill = Administration(), Administration(refuses="/pause")
     async with served(well, ill) as fleet:
         told = f"nothing was changed, because a server cannot be paused: {ill.url} .500: .*CUDA out of memory"
@@ -141,18 +137,12 @@ async def test_where_one_server_cannot_pause_nothing_changes() -> None:
     assert (well.weights, well.paused, ill.weights) == ("old", False, "old")
     with pytest.raises(UpdateFailed, match=r"nothing was changed, .* cannot be paused: .* may still be paused"):
         await update_weights(fleet, Path("/models/new"), "new")  # the servers are gone
-
-
-async def test_a_server_that_keeps_its_old_weights_is_named_keeps_its_version_and_goes_on() -> None:
     well, ill = Administration(), Administration(refuses="/collective_rpc")
     async with served(well, ill) as fleet:
         with pytest.raises(UpdateFailed, match=f"not updated to step-7: {ill.url}"):
             await update_weights(fleet, Path("/models/step-7"), "step-7")
     assert (well.version, well.paused) == ("step-7", False)
     assert (ill.version, ill.weights, ill.paused) == ("default", "old", False)
-
-
-async def test_a_server_that_stays_paused_is_named_and_freed_by_another_try() -> None:
     stuck = Administration(refuses="/resume")
     async with served(stuck) as fleet:
         with pytest.raises(UpdateFailed, match="may still be paused"):

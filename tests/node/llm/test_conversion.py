@@ -60,43 +60,37 @@ def refused(arguments, capsys) -> str:
     return captured.err
 
 
-def test_what_cannot_be_exported_is_one_line(tmp_path, capsys):
+def test_what_cannot_be_exported_or_imported_is_one_line_and_force_replaces_nothing_else(tmp_path, capsys, run_folder):
     write(tmp_path / "prefix.safetensors", tiny_model(prefix_lm=True), tiny_tokenizer())
-    (tmp_path / "torn.safetensors").write_bytes(b"x")
-    out = tmp_path / "out"
-    line = refused(["export", f"own:{tmp_path}/prefix.safetensors", out], capsys)
-    assert line.startswith(
-        f"proofmesh models: {tmp_path}/prefix.safetensors cannot be exported: the network reads its prompt in"
-    )
-    assert "there is no such checkpoint, weights file" in refused(["export", f"own:{tmp_path}/none", out], capsys)
-    assert "not a complete safetensors file" in refused(["export", f"own:{tmp_path}/torn.safetensors", out], capsys)
-    assert "is not one of proofmesh's own networks" in refused(["export", "openai:http://x#y", out], capsys)
-    assert not out.exists()
-    write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer())
-    line = refused(["export", f"own:{tmp_path}/net.safetensors", tmp_path / "net.safetensors/out"], capsys)
-    assert f"{tmp_path}/net.safetensors/out cannot be written: File exists" in line
-
-
-def test_what_cannot_be_imported_is_one_line(run_folder, tmp_path, capsys):
-    out = tmp_path / "exported"
-    assert main(["export", f"own:{run_folder}", str(out)]) == 0
-    target = run_folder / "checkpoints/step-000003"
-    assert f"{target} exists already" in refused(["import", out, target], capsys)
-    assert "holds no complete model" in refused(["import", run_folder, tmp_path / "new"], capsys)
-    assert "no complete model in Hugging Face's" in refused(["import", tmp_path / "nowhere", tmp_path / "new"], capsys)
-    half = shutil.copytree(out, tmp_path / "half")
-    (half / "model.safetensors").unlink()
-    assert "the folder is not complete" in refused(["import", half, tmp_path / "new"], capsys)
-    assert not (tmp_path / "new").exists()
-
-
-def test_force_replaces_no_folder_that_holds_something_else(tmp_path, capsys):
     write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer(), {"step": "3"})
+    (tmp_path / "torn.safetensors").write_bytes(b"x")
     (tmp_path / "work").mkdir()
     (tmp_path / "work/thesis.txt").write_text("years")
-    told = refused(["export", f"own:{tmp_path}/net.safetensors", tmp_path / "work", "--force"], capsys)
-    assert "work holds other files" in told and "name another folder" in told
-    assert main(["export", f"own:{tmp_path}/net.safetensors", str(tmp_path / "out")]) == 0
-    told = refused(["import", tmp_path / "out", tmp_path / "out", "--force"], capsys)
-    assert "out holds other files (no state.json)" in told
-    assert (tmp_path / "work/thesis.txt").read_text() == "years"
+    own, out, new, step = f"own:{tmp_path}", tmp_path / "out", tmp_path / "new", run_folder / "checkpoints/step-000003"
+    reason = f"proofmesh models: {tmp_path}/prefix.safetensors cannot be exported: the network reads its prompt in"
+    for words, *arguments in (
+        (reason, f"{own}/prefix.safetensors", out),
+        ("there is no such checkpoint, weights file", f"{own}/none", out),
+        ("not a complete safetensors file", f"{own}/torn.safetensors", out),
+        ("is not one of proofmesh's own networks", "openai:http://x#y", out),
+        (
+            "net.safetensors/out cannot be written: File exists",
+            f"{own}/net.safetensors",
+            f"{tmp_path}/net.safetensors/out",
+        ),
+        ("work holds other files", f"{own}/net.safetensors", tmp_path / "work", "--force"),
+    ):
+        assert words in refused(["export", *arguments], capsys)
+    assert not out.exists() and (tmp_path / "work/thesis.txt").read_text() == "years"
+    assert main(["export", own, str(out)]) == 0
+    half = shutil.copytree(out, tmp_path / "half")
+    (half / "model.safetensors").unlink()
+    for words, *arguments in (
+        (f"{step} exists already", out, step),
+        ("holds no complete model", run_folder, new),
+        ("no complete model in Hugging Face's", tmp_path / "nowhere", new),
+        ("the folder is not complete", half, new),
+        ("out holds other files (no state.json)", out, out, "--force"),
+    ):
+        assert words in refused(["import", *arguments], capsys)
+    assert not new.exists()

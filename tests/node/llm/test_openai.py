@@ -110,8 +110,7 @@ async def test_what_is_cut_is_marked_and_stop_texts_are_taken_off() -> None:
     async with running(long) as server, open_openai(address(server), QUICK) as sampler:
         (cut,) = await sampler.sample(PROMPT, 1, 7, Decoding(max_tokens=3))
         (stopped,) = await sampler.sample(PROMPT, 1, 7, Decoding(max_tokens=5, stop=(" at",)))
-    assert (cut.text, cut.cut) == ("rw [a] at", True)
-    assert (stopped.text, stopped.cut) == ("rw [a]", False)
+    assert (cut.text, cut.cut) == ("rw [a] at", True) and (stopped.text, stopped.cut) == ("rw [a]", False)
     assert stopped.logprob(stopped.text) == pytest.approx(logprob_of("rw") + logprob_of(" [a]"))
 
 

@@ -23,45 +23,60 @@ def tactic(name, text, **more):
     return parse_tactic(load(name), Sample(text, **more))
 
 
+def within(script, above=""):
+    """A block with the theorem and this behind its `by`."""
+    return f"```lean4\n{above}{STATED}{script}\n```"
+
+
 def proof(name, text, **more):
     return parse_proof(load(name), Sample(text, **more), THEOREM)
+
+
+BFS = {
+    "simp [h]": (
+        *(
+            "simp [h]",
+            " simp [h]\n",
+            "p : Prop\n⊢ p:::simp [h]",
+            "by simp [h]",
+            "by\n  simp [h]",
+            "\ufeffsimp\u00a0[h]",
+        ),
+        *(
+            "```lean4\nsimp [h]\n```",
+            "```lean\nsimp [h]\n```\nThis works.",
+            "```\nsimp [h]\n```",
+            "```lean4 simp [h]```",
+        ),
+        *("-- we simplify\nsimp [h] -- done", "<think>simp?</think>\nsimp [h]"),
+    ),
+    "by_contra h'": ("by_contra h'",),
+    "exact sorry_free": ("exact sorry_free",),
+    "have k : q := by\n  simp\n  ring": ("have k : q := by\r\n\tsimp\r\n\tring",),
+    "constructor <;>\n  simp": ("  constructor <;>\n    simp",),
+    "have k : ∑ i ∈ s, f i := by\n    intro y\n    exact ⟨y, ‹_›⟩": (
+        "have k : ∑ i ∈ s, f i := by\n    intro y\n\n    exact ⟨y, ‹_›⟩",
+    ),
+    **{
+        kept: (kept,)
+        for kept in (
+            "induction n with\n| zero => simp\n| succ n ih => simp [ih]",
+            "calc a = b := by simp\n_ = c := k",
+        )
+    },
+}
+"""Tactics, by what is taken out of them."""
 
 
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
-        ("bfs-prover-v2", "simp [h]", "simp [h]"),
-        ("bfs-prover-v2", " simp [h]\n", "simp [h]"),
-        ("bfs-prover-v2", "p : Prop\n⊢ p:::simp [h]", "simp [h]"),
+        *(("bfs-prover-v2", text, expected) for expected, texts in BFS.items() for text in texts),
         ("internlm2-step-prover", "PROOFSTEP simp [h]", "simp [h]"),
         ("internlm2-step-prover", "simp [h]", "simp [h]"),
         ("internlm2.5-step-prover", "simp [h]<|im_end|>\n<|im_start|>user", "simp [h]"),
         ("reprover-retriever", "rw [<a>Nat.add_comm</a>]", "rw [Nat.add_comm]"),
         ("reprover-causal", "[GOAL]\n⊢ p\n[PROOFSTEP]\nsimp [h]", "simp [h]"),
-        ("bfs-prover-v2", "```lean4\nsimp [h]\n```", "simp [h]"),
-        ("bfs-prover-v2", "```lean\nsimp [h]\n```\nThis works.", "simp [h]"),
-        ("bfs-prover-v2", "```\nsimp [h]\n```", "simp [h]"),
-        ("bfs-prover-v2", "```lean4 simp [h]```", "simp [h]"),
-        ("bfs-prover-v2", "by simp [h]", "simp [h]"),
-        ("bfs-prover-v2", "by\n  simp [h]", "simp [h]"),
-        ("bfs-prover-v2", "by_contra h'", "by_contra h'"),
-        ("bfs-prover-v2", "have k : q := by\r\n\tsimp\r\n\tring", "have k : q := by\n  simp\n  ring"),
-        ("bfs-prover-v2", "-- we simplify\nsimp [h] -- done", "simp [h]"),
-        ("bfs-prover-v2", "<think>simp?</think>\nsimp [h]", "simp [h]"),
-        (
-            "bfs-prover-v2",
-            "have k : x ≤ ∑ i ∈ s, f i := by\n    intro y\n\n    exact ⟨y, ‹_›⟩",
-            "have k : x ≤ ∑ i ∈ s, f i := by\n    intro y\n    exact ⟨y, ‹_›⟩",
-        ),
-        (
-            "bfs-prover-v2",
-            "induction n with\n| zero => simp\n| succ n ih => simp [ih]",
-            "induction n with\n| zero => simp\n| succ n ih => simp [ih]",
-        ),
-        ("bfs-prover-v2", "calc a = b := by simp\n_ = c := k", "calc a = b := by simp\n_ = c := k"),
-        ("bfs-prover-v2", "exact sorry_free", "exact sorry_free"),
-        ("bfs-prover-v2", "\ufeffsimp\u00a0[h]", "simp [h]"),
-        ("bfs-prover-v2", "  constructor <;>\n    simp", "constructor <;>\n  simp"),
     ],
 )
 def test_a_tactic_is_taken_out(name, text, expected):
@@ -72,18 +87,9 @@ def test_a_tactic_is_taken_out(name, text, expected):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", Problem.EMPTY),
-        (" \r\n\t", Problem.EMPTY),
-        ("-- nothing comes to mind", Problem.EMPTY),
-        ("```lean4\n```", Problem.EMPTY),
-        ("by", Problem.EMPTY),
-        ("sorry", Problem.SORRY),
-        ("have k : q := by sorry", Problem.SORRY),
-        ("admit", Problem.SORRY),
-        ("exact foo.trans (by simp; sorry)", Problem.SORRY),
-        ("have k : q := by", Problem.UNFINISHED),
-        ("refine fun x =>", Problem.UNFINISHED),
-        ("have k : q :=", Problem.UNFINISHED),
+        *((text, Problem.EMPTY) for text in ("", " \r\n\t", "-- nothing comes to mind", "```lean4\n```", "by")),
+        *((text, Problem.SORRY) for text in ("sorry", "have k : q := by sorry", "admit", "exact a.b (by simp; sorry)")),
+        *((text, Problem.UNFINISHED) for text in ("have k : q := by", "refine fun x =>", "have k : q :=")),
         ("<think>What about simp", Problem.CUT),
         ("simp [h\ufffd]", Problem.NO_TEXT),
     ],
@@ -121,8 +127,7 @@ def test_a_score_is_of_the_tokens_that_are_kept_and_without_log_probabilities_th
     sample = sampled(("intro", -1.0), (" x", -2.0), ("\nexact", -4.0), (" h", -8.0))
     for name, expected in (("bfs-prover-v1", -3.0), ("bfs-prover-v2", -1.5)):
         parsed = parse_tactic(load(name), sample)
-        assert parsed.scored_prefix == "intro x"
-        assert score(load(name), sample, parsed) == expected
+        assert parsed.scored_prefix == "intro x" and score(load(name), sample, parsed) == expected
     # A prefix belongs to what is kept.
     sample = sampled(("PROOF", -1.0), ("STEP ", -1.0), ("simp", -4.0), ("\n", -9.0))
     template = load("internlm2-step-prover")
@@ -230,25 +235,19 @@ def test_a_let_in_the_statement_does_not_begin_the_proof():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", Problem.EMPTY),
-        ("\n\t \r\n", Problem.EMPTY),
-        (f"```lean4\n{STATED}\n```", Problem.EMPTY),
-        (f"```lean4\n{STATED}\n  sorry\n```", Problem.SORRY),
-        (f"```lean4\n{STATED}\n  constructor\n  · admit\n  · exact h.1\n```", Problem.SORRY),
-        (f"```lean4\n{STATED}\n  have k : q := by sorry\n  exact ⟨k, h.1⟩\n```", Problem.SORRY),
-        (f"```lean4\n{STATED}\n  have k : q := by\n```", Problem.UNFINISHED),
-        (f"```lean4\n{STATED}\n  -- by the lemma above\n```", Problem.EMPTY),
+        *((text, Problem.EMPTY) for text in ("", "\n\t \r\n", within(""), within("\n  -- by the lemma above"))),
+        (within("\n  sorry"), Problem.SORRY),
+        (within("\n  constructor\n  · admit\n  · exact h.1"), Problem.SORRY),
+        (within("\n  have k : q := by sorry\n  exact ⟨k, h.1⟩"), Problem.SORRY),
+        (within("\n  have k : q := by"), Problem.UNFINISHED),
         (f"```lean4\n{STATED.removesuffix(' := by')}\n```", Problem.NO_PROOF),
         ("The statement is true since conjunction commutes.", Problem.NO_CODE_BLOCK),
         ("```python\nprint(1)\n```", Problem.NO_CODE_BLOCK),
         (f"```lean4\n{STATED}\n  obtain", Problem.CUT),
         ("<think>Let us see. ```lean4\nsimp\n```", Problem.CUT),
         ("```lean4\ntheorem swap (p q : Prop) (h : p ∧ q) : q ∧ p\n  | _ => h\n```", Problem.NO_PROOF),
-        (
-            f"```lean4\nlemma back (h : p ∧ q) : q ∧ p := by\n  simp_all\n\n{STATED}\n  exact back h\n```",
-            Problem.HELPER_LEMMAS,
-        ),
-        (f"```lean4\ndef n := 2\n\n{STATED}\n  simp [n, h]\n```", Problem.HELPER_LEMMAS),
+        (within("\n  exact back h", "lemma back (h : p ∧ q) : q ∧ p := by\n  simp_all\n\n"), Problem.HELPER_LEMMAS),
+        (within("\n  simp [n, h]", "def n := 2\n\n"), Problem.HELPER_LEMMAS),
     ],
 )
 def test_a_proof_is_dropped(text, problem):
@@ -277,8 +276,7 @@ def test_no_answer_makes_the_parser_fail(text, cut, template):
     is_tactic = template.mode == "tactic"
     parsed = parse_tactic(template, sample) if is_tactic else parse_proof(template, sample, THEOREM)
     assert bool(parsed.text) == (parsed.problem is None or parsed.problem in NOTED)
-    assert text.startswith(parsed.scored_prefix)
-    assert not parsed.text[:1].isspace()
+    assert text.startswith(parsed.scored_prefix) and not parsed.text[:1].isspace()
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)
@@ -287,8 +285,7 @@ def test_a_proof_survives_its_block(lines):
     """Whatever the tactics, the block around them changes nothing but the first column."""
     lines = ["  skip", *lines, "  done"]
     parsed = proof("goedel-prover-v2", "\n".join(["```lean4", STATED, *lines, "```"]))
-    assert parsed.text.split("\n") == [line[2:] for line in lines]
-    assert proof_problem(parsed.text) == ""
+    assert parsed.text.split("\n") == [line[2:] for line in lines] and proof_problem(parsed.text) == ""
 
 
 # --- what is taken out, behind our statement --------------------------------------------------------------------------

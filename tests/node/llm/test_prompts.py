@@ -40,25 +40,21 @@ def ten(header=""):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("bfs-prover-v1", "a b : ℕ\nh : a = b\n⊢ b = a:::"),
-        ("bfs-prover-v2", "a b : ℕ\nh : a = b\n⊢ b = a:::"),
+        ("bfs-prover-v1", f"{STATE}:::"),
+        ("bfs-prover-v2", f"{STATE}:::"),
         (
             "internlm2.5-step-prover",
             "<|im_start|>user\n---\nNAME: Eq.back\n\n---\nPROOF_BEFORE: intro a b\nintro h\n\n---\nSTATE_BEFORE: "
-            "a b : ℕ\nh : a = b\n⊢ b = a\n\n---\nTACTIC: <|im_end|>\n<|im_start|>assistant\n",
+            f"{STATE}\n\n---\nTACTIC: <|im_end|>\n<|im_start|>assistant\n",
         ),
-        (
-            "internlm2-step-prover",
-            "<|im_start|>user\nDECL Eq.back\nGOAL a b : ℕ\nh : a = b\n⊢ b = a\n<|im_end|>\n<|im_start|>assistant\n",
-        ),
-        ("reprover", "a b : ℕ\nh : a = b\n⊢ b = a"),
+        ("internlm2-step-prover", f"<|im_start|>user\nDECL Eq.back\nGOAL {STATE}\n<|im_end|>\n<|im_start|>assistant\n"),
+        ("reprover", STATE),
         (
             "reprover-retriever",
             "theorem <a>Nat.add_comm</a> : ∀ (n m : ℕ), n + m = m + n\n\n"
-            "theorem <a>Eq.symm</a> {α : Sort u} {a b : α} (h : a = b) : b = a\n\n"
-            "a b : ℕ\nh : a = b\n⊢ b = a",
+            f"theorem <a>Eq.symm</a> {{α : Sort u}} {{a b : α}} (h : a = b) : b = a\n\n{STATE}",
         ),
-        ("reprover-causal", "[GOAL]\na b : ℕ\nh : a = b\n⊢ b = a\n[PROOFSTEP]\n"),
+        ("reprover-causal", f"[GOAL]\n{STATE}\n[PROOFSTEP]\n"),
     ],
 )
 def test_a_tactic_prompt_to_the_byte(name, text):
@@ -76,9 +72,8 @@ def test_a_family_may_read_only_the_first_goal_or_canonical_names_and_no_special
     assert tactic_prompt(load("bfs-prover-v2"), TWO_GOALS).text == "case inl\np q : Prop\nh : p\n⊢ q ∨ p:::"
     assert tactic_prompt(load("bfs-prover-v1"), TWO_GOALS).text == f"{TWO_GOALS}:::"
     template = load("proofmesh")
-    assert tactic_prompt(template, TWO_GOALS).text == (
-        "<|state|>case inl\nv0 v1 : Prop\nv2 : v0\n⊢ v1 ∨ v0\n\nv0 v1 : Prop\nv2 : v1\n⊢ v1 ∨ v0<|tactic|>"
-    )
+    canonical = "case inl\nv0 v1 : Prop\nv2 : v0\n⊢ v1 ∨ v0\n\nv0 v1 : Prop\nv2 : v1\n⊢ v1 ∨ v0"
+    assert tactic_prompt(template, TWO_GOALS).text == f"<|state|>{canonical}<|tactic|>"
     assert with_own_names(template, TWO_GOALS, "exact Or.inr v2") == "exact Or.inr h"
     assert with_own_names(load("bfs-prover-v1"), TWO_GOALS, "exact Or.inr v2") == "exact Or.inr v2"
     short = msgspec.structs.replace(template, limits=msgspec.structs.replace(template.limits, prompt=30))
@@ -90,7 +85,7 @@ def test_a_family_may_read_only_the_first_goal_or_canonical_names_and_no_special
     assert tactic_prompt(template, state).text == ('<|state|>⊢ f "< |eos|>< |value-3|>" <| g |> "<|EOS|>"<|tactic|>')
 
 
-def test_deepseek_prover_v1_5_to_the_byte():
+def test_deepseek_provers_to_the_byte():
     # From quick_start.py of the repository.
     statement = (
         "theorem amc12b_2003_p6 (a r : ℝ) (u : ℕ → ℝ) (h₀ : ∀ k, u k = a * r ^ k) (h₁ : u 1 = 2)\n"
@@ -102,6 +97,10 @@ def test_deepseek_prover_v1_5_to_the_byte():
     )
     text = f"{COMPLETE}{DEEPSEEK_HEADER}/-- {words}-/\n{statement}\n"
     assert proof_prompt(load("deepseek-prover-v1.5"), parse_statement(statement), problem=words).text == text
+    # From the quick start of the repository's README.
+    user = f"{COMPLETE}{DEEPSEEK_HEADER}/-- {TEN_IN_WORDS}-/\n{TEN}\n  sorry\n```\n\n{PLAN}"
+    prompt = proof_prompt(load("deepseek-prover-v2"), ten(), problem=TEN_IN_WORDS)
+    assert prompt == Prompt(messages=(ChatMessage("user", user),))
 
 
 COMMENTED = (
@@ -122,13 +121,6 @@ STP_HEADER = "import Mathlib\nimport Aesop\nset_option maxHeartbeats 0\nopen Big
 )
 def test_prompts_for_code_to_the_byte_and_a_statement_keeps_its_own_header(name, header, problem, text):
     assert proof_prompt(load(name), ten(header), problem=problem).text == text
-
-
-def test_deepseek_prover_v2_to_the_byte():
-    # From the quick start of the repository's README.
-    user = f"{COMPLETE}{DEEPSEEK_HEADER}/-- {TEN_IN_WORDS}-/\n{TEN}\n  sorry\n```\n\n{PLAN}"
-    prompt = proof_prompt(load("deepseek-prover-v2"), ten(), problem=TEN_IN_WORDS)
-    assert prompt == Prompt(messages=(ChatMessage("user", user),))
 
 
 SQUARE = "theorem square_equation_solution {x y : ℝ} (h : x^2 + y^2 = 2*x - 4*y - 5) : x + y = -1 := by"
@@ -158,22 +150,17 @@ def test_goedel_prover_v2_to_the_byte_and_corrections_go_on_with_the_conversatio
     assert second.messages == tuple(map(ChatMessage, roles, texts))
 
 
-def test_kimina_prover_preview_to_the_byte():
+def test_kimina_provers_to_the_byte():
     user = (
         "Think about and solve the following problem step by step in Lean 4.\n"
         f"# Problem:{TEN_IN_WORDS}\n# Formal statement:\n```lean4\n{DEEPSEEK_HEADER}/-- {TEN_IN_WORDS}-/\n{TEN}\n```\n"
     )
     template = load("kimina-prover-preview")
     prompt = proof_prompt(template, ten(), problem=TEN_IN_WORDS)
-    assert prompt.messages == (
-        ChatMessage("system", "You are an expert in mathematics and Lean 4."),
-        ChatMessage("user", user),
-    )
-    system = "<|im_start|>system\nYou are an expert in mathematics and Lean 4.<|im_end|>\n"
-    assert raw_text(template, prompt) == f"{system}<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n"
-
-
-def test_kimina_prover_of_july_2025_to_the_byte():
+    system = "You are an expert in mathematics and Lean 4."
+    assert prompt.messages == (ChatMessage("system", system), ChatMessage("user", user))
+    begin = f"<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n"
+    assert raw_text(template, prompt) == f"{begin}{user}<|im_end|>\n<|im_start|>assistant\n"
     # The example of the blog post on Kimina-Prover-RL.
     statement = "theorem number_theory_4487 : {p : ℕ | p.Prime ∧ ∃ a b, p = a ^ 4 - b ^ 4} = ∅ := by"
     words = "Find all primes that are the difference of the fourth powers of two integers."
@@ -181,10 +168,9 @@ def test_kimina_prover_of_july_2025_to_the_byte():
         "Think about and solve the following problems step by step in Lean 4.\n\n"
         f"# Problem:\n{words}\n\n# Formal Statement:\n```lean4\nimport Mathlib\n\n{statement}\n```\n"
     )
-    assert proof_prompt(load("kimina-prover"), parse_statement(statement), problem=words).messages == (
-        ChatMessage("system", "You are an expert in mathematics and proving theorems in Lean 4."),
-        ChatMessage("user", user),
-    )
+    system = "You are an expert in mathematics and proving theorems in Lean 4."
+    prompt = proof_prompt(load("kimina-prover"), parse_statement(statement), problem=words)
+    assert prompt.messages == (ChatMessage("system", system), ChatMessage("user", user))
 
 
 def test_a_problem_cannot_end_its_comment_and_a_long_one_is_left_out():
@@ -203,8 +189,7 @@ def test_a_long_state_loses_its_oldest_hypotheses_the_first_goals_last_and_premi
     prompt = tactic_prompt(template, long_state(100))
     kept = 101 - prompt.dropped
     expected = "\n".join([*[f"h{n} : x = {n} ∧\n    x < {n + 1}" for n in range(100 - kept, 100)], "⊢ x = x"])
-    assert prompt.text == expected
-    assert len(prompt.text.encode()) <= 2048
+    assert prompt.text == expected and len(prompt.text.encode()) <= 2048
     one_more = f"h{99 - kept} : x = {99 - kept} ∧\n    x < {100 - kept}\n"
     assert len((one_more + prompt.text).encode()) > 2048
     prompt = tactic_prompt(template, f"k : 1 = 1\n⊢ 2 = 2\n\n{long_state(100)}")

@@ -104,8 +104,7 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path, old, new, message):
     path = written(tmp_path, TACTIC.replace(old, new))
     with pytest.raises(TemplateError) as caught:
         load(path)
-    assert str(caught.value).startswith(f"{path}: {message}")
-    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"{path}: {message}") and "\n" not in str(caught.value)
 
 
 def test_a_file_of_statements_with_canonical_names_or_that_is_not_there_or_no_text_is_refused(tmp_path):

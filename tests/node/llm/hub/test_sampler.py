@@ -40,16 +40,12 @@ def texts(samples: Sequence[Sample]) -> list[str]:
 
 async def drawn_beside_others(sampler: HubSampler) -> Sequence[Sample]:
     """Samples of PROMPT while much else is drawn, of other lengths and with other decodings."""
-    others = [
-        (
-            Prompt("⊢ " + "q ∧ " * (number % 7) + "p:::"),
-            Decoding((1.0, 0.5, 0.0)[number % 3], (1.0, 0.9)[number % 2], 3 + 2 * number, ("a",) * (number % 2)),
-        )
-        for number in range(6)
-    ]
-    drawn = [sampler.sample(prompt, 2, seed, decoding) for seed, (prompt, decoding) in enumerate(others)]
-    found, *_ = await asyncio.gather(sampler.sample(PROMPT, 4, 7, SHORT), *drawn)
-    return found
+    drawn = [sampler.sample(PROMPT, 4, 7, SHORT)]
+    for number in range(6):
+        ends = ("a",) * (number % 2)
+        decoding = Decoding((1.0, 0.5, 0.0)[number % 3], (1.0, 0.9)[number % 2], 3 + 2 * number, ends)
+        drawn.append(sampler.sample(Prompt("⊢ " + "q ∧ " * (number % 7) + "p:::"), 2, number, decoding))
+    return (await asyncio.gather(*drawn))[0]
 
 
 @MODELS
@@ -72,31 +68,23 @@ async def test_samples_are_the_same_alone_and_beside_others(folder: str, request
 
 SHAPE = {"vocab_size": len(tiny_tokenizer()), "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 WIDE = {"hidden_size": 32, "num_hidden_layers": 2}
+SLIDING = {"intermediate_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": 8}
 CODER = {"layers": 2, "attention_heads": 4, "ffn_dim": 64}
+CODERS = {f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in CODER.items()}
+BART = {"d_model": 32, "decoder_start_token_id": 2, "forced_bos_token_id": 1}
 
-OTHER_CACHES: dict[str, Callable[[], transformers.PreTrainedModel]] = {
-    "a sliding window": lambda: transformers.MistralForCausalLM(
-        transformers.MistralConfig(
-            **SHAPE, **WIDE, intermediate_size=64, num_attention_heads=4, num_key_value_heads=2, sliding_window=8
-        )
-    ),
-    "a cache of its own": lambda: transformers.MambaForCausalLM(transformers.MambaConfig(**SHAPE, **WIDE)),
-    "an encoder and positions": lambda: transformers.BartForConditionalGeneration(
-        transformers.BartConfig(
-            **SHAPE,
-            **{f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in CODER.items()},
-            d_model=32,
-            decoder_start_token_id=2,
-            forced_bos_token_id=1,
-        )
-    ),
+OTHER_CACHES: dict[str, tuple[type, type, dict[str, int]]] = {
+    "a sliding window": (transformers.MistralForCausalLM, transformers.MistralConfig, WIDE | SLIDING),
+    "a cache of its own": (transformers.MambaForCausalLM, transformers.MambaConfig, WIDE),
+    "positions": (transformers.BartForConditionalGeneration, transformers.BartConfig, CODERS | BART),
 }
 
 
 @pytest.mark.parametrize("kind", OTHER_CACHES)
 async def test_models_whose_caches_cannot_be_joined_draw_the_same_beside_others(kind: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
-    model = OTHER_CACHES[kind]().eval()
+    network, configuration, shape = OTHER_CACHES[kind]
+    model = network(configuration(**SHAPE, **shape)).eval()
     with torch.no_grad():
         model.get_output_embeddings().weight.mul_(10)
     saved(model, tmp_path)
@@ -133,10 +121,8 @@ async def test_temperature_0_is_what_transformers_finds_greedily_and_log_probabi
 
 
 async def test_nothing_of_the_models_own_generation_config_is_taken(llama_folder: Path, tmp_path: Path) -> None:
-    model = llama()
-    model.generation_config = GenerationConfig(
-        do_sample=True, temperature=0.01, top_k=1, top_p=0.1, max_length=9, min_length=7, repetition_penalty=3.0
-    )
+    model, cold = llama(), {"temperature": 0.01, "top_k": 1, "top_p": 0.1, "repetition_penalty": 3.0}
+    model.generation_config = GenerationConfig(do_sample=True, max_length=9, min_length=7, **cold)
     saved(model, tmp_path)
     found = []
     for folder in (llama_folder, tmp_path):
@@ -288,11 +274,10 @@ def test_temperature_0_stands_for_the_beams_of_a_family_where_the_model_runs_her
 
 async def test_beams_come_with_their_log_probability_the_likeliest_first(t5_folder: Path) -> None:
     async with opened(t5_folder, {"template": load("reprover")}, beams=6) as sampler:
-        found = await sampler.sample(GOAL, 4, 1, LIKELIEST)
+        found, most = [await sampler.sample(GOAL, count, 1, LIKELIEST) for count in (4, 99)]
         again, drawn = await asyncio.gather(
             sampler.sample(GOAL, 4, 2, LIKELIEST), sampler.sample(GOAL, 3, 1, Decoding(max_tokens=8))
         )
-        most = await sampler.sample(GOAL, 99, 1, LIKELIEST)
     assert again == found and len(drawn) == 3 and len(most) == 6 and most[:4] == found
     scores = [sample.logprob(sample.text) for sample in found]
     assert scores == sorted(scores, reverse=True) and len({sample.text for sample in most}) > 1  # type: ignore[type-var]

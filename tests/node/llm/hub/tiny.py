@@ -31,28 +31,18 @@ def _bpe() -> str:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=330,
-        special_tokens=list(SPECIAL),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
+    wanted = {"vocab_size": 330, "special_tokens": list(SPECIAL), "show_progress": False}
+    trainer = trainers.BpeTrainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **wanted)
     tokenizer.train_from_iterator(TEXTS * 20, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A", pair="<s> $A $B", special_tokens=[("<s>", 1)]
-    )
+    begin = {"single": "<s> $A", "pair": "<s> $A $B", "special_tokens": [("<s>", 1)]}
+    tokenizer.post_processor = processors.TemplateProcessing(**begin)
     return str(tokenizer.to_str())
 
 
 def tiny_tokenizer() -> transformers.PreTrainedTokenizerFast:
     """Byte-level, with `<s>` before each text."""
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer.from_str(_bpe()),
-        pad_token="<pad>",
-        bos_token="<s>",
-        eos_token="</s>",
-        additional_special_tokens=["<|im_end|>"],
-    )
+    names = {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "additional_special_tokens": ["<|im_end|>"]}
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(_bpe()), **names)
 
 
 def llama(seed: int = 0, sharpness: float = 20.0, **changes: object) -> transformers.LlamaForCausalLM:
@@ -69,18 +59,8 @@ def llama(seed: int = 0, sharpness: float = 20.0, **changes: object) -> transfor
 
 def t5(seed: int = 0) -> transformers.T5ForConditionalGeneration:
     torch.manual_seed(seed)
-    tokenizer = tiny_tokenizer()
-    config = transformers.T5Config(
-        vocab_size=len(tokenizer),
-        d_model=32,
-        d_kv=8,
-        d_ff=64,
-        num_layers=2,
-        num_heads=4,
-        pad_token_id=0,
-        eos_token_id=2,
-        decoder_start_token_id=0,
-    )
+    shape = {"vocab_size": len(tiny_tokenizer()), "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4}
+    config = transformers.T5Config(**shape, pad_token_id=0, eos_token_id=2, decoder_start_token_id=0)
     return transformers.T5ForConditionalGeneration(config).eval()
 
 
