@@ -44,10 +44,14 @@ def ruled(small):
     return small
 
 
-def test_statements_and_transitions_are_read_as_written(small):
+def test_statements_and_transitions_are_read_as_written_and_the_truth_file_is_never_opened(small):
     theorem = Theorem("train_0", "(p : Prop)", "p → p")
     assert load_statements("train", small) == [bank.BankTheorem(theorem, "propositional", 1)]
     assert load_transitions(small)[0] == BankTransition("train_0", 1, "propositional", "⊢ x", "rfl", 1)
+    (small / "truth.jsonl.gz").write_bytes(b"not for nodes")
+    load_statements("train", small)
+    load_transitions(small)
+    digest(small)
 
 
 def test_the_warm_start_sees_neither_the_levels_nor_the_vocabulary_that_the_manifest_keeps_from_it(ruled):
@@ -55,16 +59,14 @@ def test_the_warm_start_sees_neither_the_levels_nor_the_vocabulary_that_the_mani
     assert len(load_transitions(ruled)) == 3
 
 
-def test_a_missing_file_is_named_with_the_splits_that_are_there_and_what_makes_the_bank_anew(ruled):
+def test_a_missing_file_is_named_and_only_the_bundled_bank_is_restored_from_the_checkout(ruled):
     (ruled / "valid.jsonl.gz").unlink()
     with pytest.raises(BankError, match=r"valid\.jsonl\.gz: no such file.*train, test.*again with `make it`"):
         load_statements("valid", ruled)
     assert bank.splits(ruled) == ("train", "test")
-
-
-def test_only_the_bundled_bank_is_restored_from_the_checkout(small):
+    (ruled / bank.MANIFEST).unlink()
     with pytest.raises(BankError) as missing:
-        list(bank.decode(small / "missing.jsonl.gz", dict))
+        list(bank.decode(ruled / "missing.jsonl.gz", dict))
     assert "git checkout" not in str(missing.value) and "proofmesh bank import" in str(missing.value)
     with pytest.raises(BankError, match="git checkout -- data/pocket"):
         list(bank.decode(bank.DIRECTORY / "missing.jsonl.gz", dict))
@@ -87,13 +89,6 @@ def test_a_truncated_file_is_refused_with_what_makes_the_bank_anew_and_a_damaged
     (ruled / bank.MANIFEST).write_text("{")
     with pytest.raises(BankError, match=r"bank\.json: cannot be read"):
         load_transitions(ruled, warm_start=True)
-
-
-def test_the_truth_file_is_never_opened(small):
-    (small / "truth.jsonl.gz").write_bytes(b"not for nodes")
-    load_statements("train", small)
-    load_transitions(small)
-    digest(small)
 
 
 def test_the_digest_follows_the_content_and_the_rule_of_the_warm_start_and_nothing_else(ruled, tmp_path_factory):

@@ -80,7 +80,7 @@ def test_statements_that_elaborate_are_imported_and_a_second_import_asks_lean_on
     assert "defines data" in report["not_read"]["data"]
 
 
-def test_a_whitelist_with_a_half_written_line_is_taken_up(tmp_path):
+def test_a_whitelist_with_a_half_written_line_is_taken_up_by_keys_of_toolchain_and_header(tmp_path):
     toolchain = LeanToolchain.pocket()
     found = Whitelist.open(tmp_path, toolchain)
     found.add([Entry("a", True)])
@@ -89,9 +89,6 @@ def test_a_whitelist_with_a_half_written_line_is_taken_up(tmp_path):
     again = Whitelist.open(tmp_path, toolchain)
     again.add([Entry("c", True), Entry("d", False, "it may be mended")])
     assert set(Whitelist.open(tmp_path, toolchain).known) == {"a", "c"}
-
-
-def test_the_key_of_a_statement_depends_on_toolchain_and_header():
     one, other = LeanToolchain(("lean",), version="4.1.0"), LeanToolchain(("lean",), version="4.2.0")
     statement = Theorem("a", "", "1 = 1", "open Nat")
     same = Theorem("another_name", "", "1 = 1", "open Nat")
@@ -184,7 +181,7 @@ def test_a_folder_and_lists_by_split_are_read_and_rows_of_no_known_format_are_to
         list(read_rows(str(tmp_path / "empty")))
 
 
-def test_sources_share_a_bank_and_no_name_also_in_two_splits(tmp_path):
+def test_sources_share_a_bank_and_no_name_and_a_statement_that_is_scored_is_never_a_train_statement(tmp_path):
     other = [BENCHMARK[0] | {"split": "test", "header": "open three"}]
     for name, rows in (("one", BENCHMARK[:2]), ("two", BENCHMARK[:2]), ("three", other)):
         source = lines(tmp_path / f"{name}.jsonl", rows)
@@ -192,16 +189,13 @@ def test_sources_share_a_bank_and_no_name_also_in_two_splits(tmp_path):
     assert [each.theorem.name for each in load_statements("valid", tmp_path / "bank")] == ["first", "first_two"]
     assert load_statements("test", tmp_path / "bank")[-1].theorem.name == "first_three"
     assert set(bank.manifest_of(tmp_path / "bank").commands) == {"one", "two", "three"}
-
-
-def test_a_statement_that_is_scored_is_never_a_train_statement(tmp_path, capsys):
     same = benchmark("again", "theorem again (n : Nat) (h : n = 2) :\n  n + 0 = 2 := by\n", split="train")
     train = lines(tmp_path / "train.jsonl", [same, benchmark("other", "theorem other : 2 = 2 :=", split="train")])
     scored = lines(tmp_path / "scored.jsonl", BENCHMARK[:1])
     for source in (train, scored):
-        assert command.main(["import", str(source), "--no-check", "--out", str(tmp_path / "bank")]) == 0
-    assert [each.theorem.name for each in load_statements("train", tmp_path / "bank")] == ["other"]
-    assert json.loads((tmp_path / "bank" / "import.json").read_text())["scored"] == 1
+        assert command.main(["import", str(source), "--no-check", "--out", str(tmp_path / "second")]) == 0
+    assert [each.theorem.name for each in load_statements("train", tmp_path / "second")] == ["other"]
+    assert json.loads((tmp_path / "second" / "import.json").read_text())["scored"] == 1
 
 
 FILE = "namespace Foo\nvariable (p : Prop)\ndef double (n : Nat) : Nat := n + n\nend Foo\nopen Foo\n"

@@ -42,14 +42,11 @@ def names(benchmark):
     return [each.theorem.name for each in benchmark.statements]
 
 
-def test_pocket_is_a_benchmark():
+def test_pocket_and_a_known_data_set_in_a_folder_are_benchmarks_by_split(data):
     found = load_benchmark("pocket:test")
     assert names(found) == [each.theorem.name for each in bank.load_statements("test")]
     assert (found.name, found.split, found.licence, found.flawed) == ("pocket", "test", "MIT", ())
     assert load_benchmark("pocket").digest == found.digest != load_benchmark("pocket:valid").digest
-
-
-def test_a_known_data_set_is_read_from_a_folder_by_split(data):
     valid, test = (load_benchmark(f"minif2f:{split}", data=[data]) for split in ("valid", "test"))
     assert names(valid) == ["mathd_algebra_1"] and names(test) == ["amc12a_2001_p1", "mathd_algebra_314"]
     assert [each.theorem.name for each in test.flawed] == ["mathd_algebra_314"]
@@ -72,12 +69,17 @@ def test_equal_content_has_the_same_digest_in_whatever_file(data, tmp_path):
     assert load_benchmark("minif2f:test", data=[data]).digest != first.digest
 
 
-def test_a_file_of_ones_own_keeps_its_other_fields_and_counts_what_is_no_statement(tmp_path):
+def test_a_file_of_ones_own_keeps_its_other_fields_and_files_of_several_kinds_are_one_benchmark(tmp_path):
     found = load_benchmark(str(lines(tmp_path / "mine.jsonl", MINE)))
     assert names(found) == ["one", "two"] and found.rows == 3
     assert found.statements[0].extra == {"source": "me", "points": 7}
     [unread] = found.unread
     assert unread.name == "no" and "defines data" in unread.reason
+    mine = lines(tmp_path / "mine.jsonl", MINE)
+    (tmp_path / "more.txt").write_text("theorem one : 1 = 1\ntheorem three : 3 = 3 := by sorry\n", encoding="utf-8")
+    (tmp_path / "last.lean").write_text("theorem four : 4 = 4 := sorry\ntheorem five : 5 = 5 := rfl\n")
+    found = load_benchmark(f"{mine},{tmp_path / 'more.txt'},{tmp_path / 'last.lean'}")
+    assert names(found) == ["one", "two", "one_more", "three", "four"] and found.name == "mine, more, last"
 
 
 @pytest.mark.parametrize("name", ["mine.jsonl", "mine.json", "mine.txt", "mine.lean"])
@@ -94,16 +96,7 @@ def test_a_file_as_editors_of_windows_write_it_is_read(tmp_path, name):
     assert (found.theorem.name, found.theorem.binders, found.theorem.conclusion) == ("one", "(n : Nat)", "n = n")
 
 
-def test_files_of_several_kinds_are_one_benchmark_with_each_name_once(tmp_path):
-    mine = lines(tmp_path / "mine.jsonl", MINE)
-    (tmp_path / "more.txt").write_text("theorem one : 1 = 1\ntheorem three : 3 = 3 := by sorry\n", encoding="utf-8")
-    (tmp_path / "last.lean").write_text("theorem four : 4 = 4 := sorry\ntheorem five : 5 = 5 := rfl\n")
-    found = load_benchmark(f"{mine},{tmp_path / 'more.txt'},{tmp_path / 'last.lean'}")
-    assert names(found) == ["one", "two", "one_more", "three", "four"]
-    assert found.name == "mine, more, last"
-
-
-def test_files_say_the_split_of_rows_that_do_not(tmp_path):
+def test_files_say_the_split_of_rows_that_do_not_and_rows_of_no_split_are_in_none(tmp_path, capsys):
     (tmp_path / "MiniF2F").mkdir()
     for file, name in (("Valid", "a"), ("Test", "b")):
         (tmp_path / "MiniF2F" / f"{file}.lean").write_text(f"theorem {name} : 1 = 1 := sorry\n", encoding="utf-8")
@@ -113,9 +106,6 @@ def test_files_say_the_split_of_rows_that_do_not(tmp_path):
     assert names(load_benchmark("minif2f:valid", data=[tmp_path])) == ["a"]
     assert names(load_benchmark("minif2f:test", data=[tmp_path])) == ["b"]
     assert names(load_benchmark("proofnet:valid", data=[tmp_path])) == ["Artin_exercise_2_3_2"]
-
-
-def test_rows_of_no_split_are_in_none(tmp_path, capsys):
     file = lines(tmp_path / "minif2f.jsonl", [{"name": "a", "formal_statement": "theorem a : 1 = 1", "header": ""}])
     with pytest.raises(BankError, match="1 rows do not say which split of minif2f they are of, first a"):
         load_benchmark("minif2f:test", data=[tmp_path])
@@ -167,16 +157,13 @@ def test_a_bank_whose_statements_are_all_in_train_is_evaluated_on_them_and_one_w
         load_benchmark(f"bank:{out}")
 
 
-def test_an_imported_bank_may_stand_for_a_data_set_and_says_what_it_lacks(data, tmp_path):
+def test_an_imported_bank_may_stand_for_a_data_set_says_what_it_lacks_and_is_refused_under_another_lean(data, tmp_path):
     out = imported(tmp_path, data / "minif2f.jsonl")
     changed(out, statements=5)
     out.rename(tmp_path / "minif2f")
     found = load_benchmark("minif2f:test", data=[tmp_path])
     assert found.name == "minif2f" and len(found.statements) == 2
     assert found.notes == ("2 statements of its sources are not in the bank, in any split (see import.json)",)
-
-
-def test_a_bank_of_another_lean_is_refused(data, tmp_path):
     out = imported(tmp_path, data / "minif2f.jsonl")
     changed(out, lean="4.9.0", library={"mathlib": "0123456789abcdef"})
     with pytest.raises(BankError, match=r"tried under Lean 4\.9\.0, and this is Lean 4\.35\.0; import it again"):
@@ -237,13 +224,10 @@ def offline(monkeypatch):
     sources.revision_of.cache_clear()
 
 
-def test_without_a_net_one_line_says_what_to_do(offline, tmp_path):
+def test_without_a_net_one_line_says_what_to_do_and_a_data_set_of_the_hub_has_its_splits_in_its_rows(offline, tmp_path):
     with pytest.raises(BankError, match=r"hf download --repo-type dataset AI-MO/minif2f_test .*--data FOLDER") as error:
         load_benchmark("minif2f-numina:test", data=[tmp_path])
     assert "\n" not in str(error.value)
-
-
-def test_a_data_set_in_the_hubs_form_has_its_splits_in_its_rows(offline, tmp_path):
     folder = tmp_path / "dataset"
     folder.mkdir()
     for split in ("train", "test"):
@@ -285,6 +269,5 @@ def test_the_real_benchmarks_are_read_whole(spec, statements, unread, flawed):
     assert (len(found.statements), len(found.unread), len(found.flawed)) == (statements, unread, flawed)
     rows = [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
     assert found.rows == sum(row["split"] == split for row in rows)
-    assert all("defines data" in each.reason for each in found.unread)
-    assert len(set(names(found))) == statements
+    assert all("defines data" in each.reason for each in found.unread) and len(set(names(found))) == statements
     assert all("informal_prefix" in each.extra for each in found.statements)

@@ -54,13 +54,10 @@ def test_a_row_of_each_data_set_is_read(data_set, row, name, family, split, head
     assert (theorem.header, theorem.binders, theorem.conclusion) == (header, binders, conclusion)
 
 
-def test_a_row_of_a_banks_file_is_read_like_any_other():
+def test_a_row_of_a_banks_file_is_read_like_any_other_and_an_open_answer_is_refused():
     row = {"name": "t_1", "binders": "(p : Prop) (h : p)", "conclusion": "p ∧ p", "level": 3, "family": "logic"}
     [found] = Reader("mine").collect([row]).statements
     assert (found.theorem.name, found.theorem.binders, found.theorem.conclusion) == ("t_1", row["binders"], "p ∧ p")
-
-
-def test_an_answer_without_a_comment_stays_open_and_its_statement_is_refused():
     row = {**PUTNAM[0], "lean4_statement": PUTNAM[0]["lean4_statement"].replace("-- fun n : Nat => n + n\n", "")}
     [refused] = Reader("p", known=KNOWN["putnambench"]).collect([row]).refused
     assert refused.name == "putnam_1900_a1" and "`sorry` stands before the theorem" in refused.reason
@@ -75,7 +72,7 @@ def test_a_flawed_statement_is_marked_and_its_mended_form_is_not():
     assert mended[0].theorem.header == MINIF2F_HEADER
 
 
-def test_a_data_set_is_known_by_its_name_its_hub_id_and_its_files(tmp_path):
+def test_a_data_set_is_known_by_its_name_its_hub_id_and_its_files_and_all_is_said_of_it(tmp_path):
     (tmp_path / "proofnet.jsonl").touch()
     local = known(str(tmp_path / "proofnet.jsonl"))
     assert local is not None and local.name == "proofnet"
@@ -83,9 +80,6 @@ def test_a_data_set_is_known_by_its_name_its_hub_id_and_its_files(tmp_path):
         found = known(text)
         assert (found.name if found else None) == ("minif2f" if "folder" not in text else None), text
     assert known("somebody/else") is None and known("mine.jsonl") is None
-
-
-def test_what_is_said_of_known_data_sets_is_complete():
     for entry in KNOWN.values():
         assert entry.hub.id.count("/") == 1 and entry.splits and entry.statements > 0
         assert entry.source.startswith("https://") and entry.paper.startswith("https://arxiv.org/")

@@ -22,18 +22,14 @@ def small(tmp_path, monkeypatch):
     return tmp_path / "bank"
 
 
-def test_an_import_records_where_statements_are_from(small):
+def test_an_import_records_where_statements_are_from_and_list_and_stats_say_what_there_is(small, capsys):
     said = bank.manifest_of(small)
     known, mine = said.sources["minif2f"], said.sources["mine"]
     assert (known.origin, known.licence, known.rows, known.statements, known.lean) == ("minif2f.jsonl", "MIT", 3, 3, "")
     assert known.homepage.startswith("https://") and known.paper.startswith("https://")
     assert (mine.origin, mine.licence) == ("mine.jsonl", "CC0-1.0")
-    assert len({known.digest, mine.digest, ""}) == 3
-    assert said.digest == bank.digest(small)
+    assert len({known.digest, mine.digest, ""}) == 3 and said.digest == bank.digest(small)
     assert said.commands["minif2f"] == "proofmesh bank import minif2f --data . --no-check"
-
-
-def test_list_names_known_data_sets_and_the_banks_that_are_there_and_stats_what_one_holds(small, capsys):
     capsys.readouterr()
     assert command.main(["list", "--data", "."]) == 0
     out = " ".join(capsys.readouterr().out.split())
@@ -106,8 +102,7 @@ def test_the_library_of_a_lean_is_its_packages_and_its_project(tmp_path):
     (tmp_path / ".git" / "packed-refs").write_text("# pack-refs\n0123 refs/heads/master\n4567 refs/heads/other\n")
     assert library(toolchain.project)["project"] == "0123"
     (tmp_path / ".git" / "HEAD").write_text("89ab\n")
-    assert library(toolchain.project)["project"] == "89ab"
-    assert library("") == {}
+    assert library(toolchain.project)["project"] == "89ab" and library("") == {}
 
 
 @pytest.mark.parametrize(

@@ -54,13 +54,10 @@ def test_each_theorem_with_sorry_is_a_statement_with_all_that_stands_above(tmp_p
     assert found["third"].header.endswith("end Deep\n\nset_option maxRecDepth 1000")
 
 
-def test_a_definition_without_a_value_refuses_what_stands_below_it(tmp_path):
+def test_a_definition_without_a_value_refuses_what_stands_below_it_and_any_name_is_read(tmp_path):
     (tmp_path / "a.lean").write_text("def f : Nat := sorry\ntheorem a : f = f := sorry\n", encoding="utf-8")
     [refused] = Reader("a").collect(read_rows(str(tmp_path / "a.lean"))).refused
     assert refused.name == "a" and "would count as proved" in refused.reason
-
-
-def test_names_in_guillemets_and_universes_of_a_theorem_are_read(tmp_path):
     text = "theorem A.«b c».d (n : Nat) : n = n := sorry\nopen Nat in\ntheorem e.{u, v} (α : Type u) : α = α := sorry\n"
     (tmp_path / "a.lean").write_text(text, encoding="utf-8")
     reading = Reader("a").collect(read_rows(str(tmp_path / "a.lean")))
@@ -84,7 +81,7 @@ end A
 """
 
 
-def test_theorems_in_mutual_blocks_are_refused_by_name_and_assumed_nowhere():
+def test_theorems_in_mutual_blocks_and_indented_ones_are_refused_by_name_and_assumed_nowhere():
     rows = list(statements_of_lean(IN_ONE))
     reading = Reader("a").collect(rows)
     assert [(each.name, each.reason) for each in reading.refused] == [("A.two", IN_MUTUAL)]
@@ -92,9 +89,6 @@ def test_theorems_in_mutual_blocks_are_refused_by_name_and_assumed_nowhere():
     assert list(found) == ["A.three", "A.four"]
     assert "two" not in found["A.three"].header and "theorem proved" in found["A.three"].header
     assert found["A.four"].conclusion == "succ 0 = 1" and found["A.four"].header.endswith("\nopen Nat")
-
-
-def test_theorems_that_are_indented_in_a_lean_file_are_refused_by_name():
     text = (
         "attribute [local simp] Nat.add_comm in\ntheorem a : 1 = 1 := by sorry\n  theorem b : 2 = 2 := by sorry\n"
         "theorem c : 3 = 3 := rfl\n  theorem d : 4 = 4 := rfl\n"
@@ -152,17 +146,32 @@ def test_no_line_of_a_text_is_lost(lines):
     rows = list(statements_of_text("\n".join(lines)))
     told = sum(len(row["statement"].splitlines()) if "statement" in row else 1 for row in rows)
     code = [line for line in uncommented("\n".join(lines)).split("\n") if line.strip()]
-    assert told >= len(code)
-    assert [row["line"] for row in rows] == sorted({row["line"] for row in rows})
+    assert told >= len(code) and [row["line"] for row in rows] == sorted({row["line"] for row in rows})
 
 
-def test_a_folder_of_lean_files_is_read_but_for_its_lakefile(tmp_path):
+def test_every_known_kind_of_file_in_a_folder_is_read_but_for_a_lakefile_and_the_others_are_named(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / ".lake").mkdir()
     for name in ("src/b.lean", "src/a.lean", "lakefile.lean", ".lake/c.lean"):
         (tmp_path / name).write_text(f"theorem {name[4]} : 1 = 1 := sorry\n", encoding="utf-8")
     found = {row["name"]: row["file"] for row in read_rows(str(tmp_path))}
     assert list(found.items()) == [(name, str(tmp_path / f"src/{name}.lean")) for name in "ab"]
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name, text in {
+        "a.jsonl": '{"statement": "theorem a : 1 = 1"}\n',
+        "b.lean": "theorem b : 2 = 2 := sorry\n",
+        "c.txt": "theorem c : 3 = 3\n",
+        "d.txt": "no theorem\n",
+        "e.csv": "theorem e : 5 = 5\n",
+        "lakefile.lean": "theorem f : 6 = 6 := sorry\n",
+        ".g.txt": "theorem g : 7 = 7\n",
+    }.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    found = load_benchmark(str(folder))
+    assert [each.theorem.name for each in found.statements] == ["a", "b", "c"]
+    assert [each.name for each in found.unread] == ["d.txt, line 1"]
+    assert found.notes == (f"not read of {folder}: e.csv, lakefile.lean",)
 
 
 STATED = "/-- Find it. -/\ntheorem t : a = 5 ∧ b.a = a' :=\nsorry\n"
@@ -194,25 +203,6 @@ def test_answers_in_comments_are_put_in_their_place(opened, value):
 )
 def test_what_is_no_answer_in_a_comment_stays_as_it_is(text):
     assert filled(text, STATED) == (text, STATED)
-
-
-def test_every_known_kind_of_file_in_a_folder_is_read_and_the_others_are_named(tmp_path):
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    for name, text in {
-        "a.jsonl": '{"statement": "theorem a : 1 = 1"}\n',
-        "b.lean": "theorem b : 2 = 2 := sorry\n",
-        "c.txt": "theorem c : 3 = 3\n",
-        "d.txt": "no theorem\n",
-        "e.csv": "theorem e : 5 = 5\n",
-        "lakefile.lean": "theorem f : 6 = 6 := sorry\n",
-        ".g.txt": "theorem g : 7 = 7\n",
-    }.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    found = load_benchmark(str(folder))
-    assert [each.theorem.name for each in found.statements] == ["a", "b", "c"]
-    assert [each.name for each in found.unread] == ["d.txt, line 1"]
-    assert found.notes == (f"not read of {folder}: e.csv, lakefile.lean",)
 
 
 def test_bank_import_names_the_files_that_it_leaves_out_and_all_rows_that_are_not_read(tmp_path, capsys):

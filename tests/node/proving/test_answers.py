@@ -1,19 +1,24 @@
-"""Proofs and disproofs of targets, by real Lean in this process; and many statements: rows as files have them, and
-their answers as they come."""
+"""Proofs and disproofs of targets, by real Lean in this process; what the searches did, as it is written, read again
+and shown; and many statements: rows as files have them, and their answers as they come."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from common.lean import Theorem
+from common.output.command import Exit
 from common.protocol.attempts import AttemptOutcome
+from common.records.searches import FailedTactic, SearchState, SearchTree, TakenTactic
+from node.command.proofs.inspect import main
 from node.lean.opened import OpenedLean
 from node.play.attempts import ProvingFailed
 from node.proving.answers import Row, answer, prove_rows, read_row
+from node.proving.explain import Explanation, SearchRecorder, best_line, read
 from node.proving.prover import Budget, Found, TheoremProver
-from node.proving.statements import read_target
+from node.proving.statements import read_target, statement_target
 from tests.node.proving.local import pocket_prover
 
 BUDGET = Budget(seconds=60, simulations=40)
@@ -50,24 +55,19 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-async def test_gaps_and_theorems_of_a_file_are_proved_where_they_stand(prover: TheoremProver, file: Path):
-    """A gap where tactics stand: test_remote.py."""
+async def test_gaps_and_theorems_are_proved_or_disproved_where_they_stand_and_what_lean_refuses_is_told_in_its_words(
+    prover: TheoremProver, file: Path, tmp_path: Path
+):
+    """A gap where tactics stand: test_remote.py. What is false by itself: tests/node/mesh/test_prove.py."""
     term = await answer(prover, read_target([f"{file}:10"]), BUDGET)
     assert term.outcome == "proved" and term.replacement.startswith("(by "), term
     theorem = await answer(prover, read_target([str(file), "double_two"]), BUDGET)
     assert theorem.outcome == "proved" and "have" not in theorem.lean and not theorem.replacement, theorem
-
-
-async def test_false_statements_are_disproved_with_the_negations_proof(prover: TheoremProver, file: Path):
-    """One that stands by itself: tests/node/mesh/test_prove.py."""
     in_file = await answer(prover, read_target([f"{file}:14"]), BUDGET, disprove=True)
     assert in_file.outcome == "disproved" and "¬ (∀ (n : Nat), double n = n + 1)" in in_file.lean, in_file
     assert not in_file.replacement
     true = await answer(prover, read_target(["theorem t (n : Nat) : n = n"]), BUDGET, disprove=True)
     assert true.outcome == "proved", true
-
-
-async def test_statements_and_contexts_that_lean_refuses_are_told_in_its_words(prover: TheoremProver, tmp_path: Path):
     bad = await answer(prover, read_target(["theorem t : nonsense"]), BUDGET, disprove=True)
     assert bad.outcome == "bad-statement" and "nonsense" in bad.reason
     path = tmp_path / "broken.lean"
@@ -140,7 +140,7 @@ async def rows(*names: str) -> AsyncGenerator[Row]:
         yield Row(name, f"theorem {name} : True")
 
 
-async def test_answers_come_as_they_are_ready_and_so_many_at_once():
+async def test_answers_come_as_they_are_ready_so_many_at_once_and_who_stops_listening_ends_the_searches():
     prover, names = Slow(), []
     async for each in prove_rows(prover, rows("slow", "a", "broken", "a", "b"), BUDGET, at_once=2):
         names.append((each.name, each.outcome))
@@ -148,11 +148,67 @@ async def test_answers_come_as_they_are_ready_and_so_many_at_once():
             prover.let_go.set()
     assert names == [("a", "failed"), ("broken", "error"), ("a", "failed"), ("b", "failed"), ("slow", "failed")]
     assert prover.most_at_work == 2
-
-
-async def test_who_stops_listening_ends_the_searches():
     prover = Slow()
     answers = prove_rows(prover, rows("a", "slow", "slow"), BUDGET, at_once=2)
     assert (await anext(answers)).name == "a"
     await answers.aclose()
     assert prover.at_work == 0
+
+
+# --- explanations -----------------------------------------------------------------------------------------------------
+NASTY = "<script>alert('&')</script> \x1b[31m"
+
+SEARCH = SearchTree(
+    theorem=f"theorem t : {NASTY}",
+    simulations=3,
+    tactics_tried=4,
+    tactics_failed=1,
+    states=(
+        SearchState(
+            0, f"h : {NASTY}\n⊢ a", 0, 3, -2.0, 1, None, steps=2, best=1,
+            tactics=(TakenTactic("cases h", 0.7, 2, -3.0, (1, 2)), TakenTactic("simp", 0.3, 1, -2.0, (2,), 2)),
+            failed=(FailedTactic(NASTY, "error", NASTY), FailedTactic("skip", "useless", "changes nothing")),
+        ),
+        SearchState(1, "⊢ b", 1, 1, -4.0, 1, 0, "cases h"),
+        SearchState(2, "⊢ c", 1, 1, -1.0, 1, 0, "cases h", steps=1, best=0, tactics=(
+            TakenTactic("rfl", 1.0, 1, -1.0, (), 1),
+        )),
+    ),
+)  # fmt: skip
+EXPLANATION = Explanation("t", "proved", "accepted", f"theorem t : {NASTY} := by\n  simp", "search", 0.5, (SEARCH,))
+
+
+def test_the_best_line_follows_the_proof_or_else_the_visits_and_inspect_shows_it_with_a_states_tactics(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert [(state.id, taken.tactic) for state, taken in best_line(SEARCH)] == [(0, "simp"), (2, "rfl")]
+    unsolved = msgspec.structs.replace(SEARCH.states[0], best=None)
+    states = (unsolved, *SEARCH.states[1:])
+    line = best_line(msgspec.structs.replace(SEARCH, states=states))
+    assert [taken.tactic for _, taken in line] == ["cases h"]
+    file = tmp_path / "search.json"
+    file.write_bytes(msgspec.json.encode(EXPLANATION))
+    assert main([str(file)]) == Exit.DONE
+    shown = capsys.readouterr().out
+    assert "3 simulations, 3 states" in shown and "best line" in shown and "[2] ⊢ c" in shown
+    assert "\x1b" not in shown
+    assert main([str(file), "0"]) == Exit.DONE
+    shown = capsys.readouterr().out
+    assert "<script>" in shown and "useless" in shown and "0.700" in shown
+
+
+async def test_a_real_search_is_kept_with_leans_messages(opened_lean: OpenedLean, tmp_path: Path):
+    recorder = SearchRecorder()
+    target = statement_target("theorem t (f : Nat → Nat) (n m : Nat) : f (n + m) = f m + n")
+    async with pocket_prover(opened_lean, recorder.watch) as prover:
+        found = await answer(prover, target, Budget(seconds=60, simulations=6))
+    json_file, html_file = recorder.write(tmp_path / "kept.json", found)
+    assert (json_file.name, html_file.name) == ("kept.json", "kept.html")
+    (search,) = read(json_file).searches
+    assert search.simulations == 6 and sum(state.expansions for state in search.states) == 6
+    root = search.states[0]
+    assert root.visits == 6 and root.state.endswith("⊢ f (n + m) = f m + n")
+    assert abs(sum(each.prior for each in root.tactics) - 1) < 1e-6
+    assert any(each.kind == "error" and "failed" in each.message for each in root.failed)
+    assert all(search.states[child].depth > 0 for each in root.tactics for child in each.children)
+    assert "f (n + m) = f m + n" in html_file.read_text(encoding="utf-8")

@@ -152,14 +152,11 @@ async def test_an_open_gap_of_the_same_theorem_or_of_one_above_is_no_fault_and_i
     assert told == {"b", "c"} and {gap.name for gap in checked.fills} == {"b", "c", "two", "down"}
 
 
-async def test_a_form_that_breaks_the_file_gives_way_to_the_safe_one(check):
+async def test_a_form_that_breaks_the_file_gives_way_and_a_proof_with_which_another_command_fails_is_taken_out(check):
     """As it is written first, only the first of the two tactics would run on both goals."""
     text = "theorem a (p q : Prop) : (p → p) ∧ (q → q) := by\n  constructor <;> sorry\n"
     checked, filled = await check(text, "intro h; exact h")
     assert not checked.refused and "<;> (\n" in filled and "sorry" not in filled
-
-
-async def test_a_proof_with_which_another_command_fails_is_taken_out(check):
     guarded = "/-- info: 'a' depends on axioms: [sorryAx] -/\n#guard_msgs in\n#print axioms a\n"
     text = f"theorem a : 1 = 1 := sorry\n{guarded}theorem b : 2 = 2 := sorry\n"
     checked, filled = await check(text, "rfl", "rfl")

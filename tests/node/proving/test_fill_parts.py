@@ -112,7 +112,7 @@ def test_a_file_is_replaced_with_its_mode_and_through_links(file):
     assert [each.name for each in sorted(file.parent.iterdir())] == ["link.lean", "x.lean"]
 
 
-def test_a_file_that_is_write_protected_has_changed_or_is_gone_is_left(file):
+def test_a_file_that_is_write_protected_has_changed_or_is_gone_or_whose_folder_takes_none_is_left(file, monkeypatch):
     file.chmod(0o444)
     refused(file, "write-protected")  # also by root
     assert file.read_bytes() == b"old"
@@ -122,10 +122,8 @@ def test_a_file_that_is_write_protected_has_changed_or_is_gone_is_left(file):
     assert file.read_bytes() == b"other" and len(list(file.parent.iterdir())) == 1
     file.unlink()
     refused(file, "No such file")
-
-
-def test_a_folder_that_takes_no_file_is_told(file, monkeypatch):
-    """As a file system that is mounted read-only says it; root passes over permission bits."""
+    file.write_bytes(b"old")
+    # As a file system that is mounted read-only says it; root passes over permission bits.
     monkeypatch.setattr("tempfile.mkstemp", Mock(side_effect=OSError(30, os.strerror(30))))
     refused(file, "Read-only file system")
 
@@ -134,7 +132,7 @@ def test_a_folder_that_takes_no_file_is_told(file, monkeypatch):
 PLACE = Place(Context.of("def a := 1\n"), "theorem t : a = 1 := ", "\n", False)
 
 
-def test_a_place_is_recalled_by_its_text_and_its_lean(tmp_path):
+def test_a_place_is_recalled_by_its_text_and_its_lean_and_what_cannot_be_read_or_written_is_not_there(tmp_path):
     memory = FillMemory(tmp_path, ("4.35",))
     assert memory.recall(PLACE) is None
     memory.keep(PLACE, Remembered(("rfl",), by="search"))
@@ -142,6 +140,13 @@ def test_a_place_is_recalled_by_its_text_and_its_lean(tmp_path):
     assert found is not None and found.script == ("rfl",)
     assert FillMemory(tmp_path, ("4.36",)).recall(PLACE) is None
     assert memory.recall(Place(Context.of("def a := 2\n"), PLACE.before, PLACE.after, PLACE.tactic)) is None
+    memory = FillMemory(tmp_path / "fill", ("4.35",))
+    memory.keep(PLACE, Remembered(("rfl",)))
+    (file,) = memory.folder.iterdir()
+    file.write_bytes(b'{"script": ["rf')
+    assert memory.recall(PLACE) is None
+    (tmp_path / "no folder").write_text("")
+    FillMemory(tmp_path / "no folder", ()).keep(PLACE, Remembered(("rfl",)))
 
 
 def test_a_search_without_success_counts_for_no_larger_budget_and_no_other_way():
@@ -150,13 +155,3 @@ def test_a_search_without_success_counts_for_no_larger_budget_and_no_other_way()
     assert not failed.spares(Budget(21, 100), "tactics") and not failed.spares(Budget(20, 101), "tactics")
     assert not failed.spares(Budget(20, 100), "own:model")
     assert Remembered(("rfl",)).spares(Budget(900, 9000), "whatever")
-
-
-def test_what_cannot_be_read_or_written_is_not_there(tmp_path):
-    memory = FillMemory(tmp_path / "fill", ("4.35",))
-    memory.keep(PLACE, Remembered(("rfl",)))
-    (file,) = memory.folder.iterdir()
-    file.write_bytes(b'{"script": ["rf')
-    assert memory.recall(PLACE) is None
-    (tmp_path / "no folder").write_text("")
-    FillMemory(tmp_path / "no folder", ()).keep(PLACE, Remembered(("rfl",)))

@@ -69,7 +69,9 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path, content: bytes, s
         check(f"tactics:{file}")
 
 
-def test_damaged_checkpoints_are_passed_over_with_a_word_and_named_ones_refused(run_folder: Path) -> None:
+async def test_damaged_checkpoints_are_passed_over_with_a_word_and_named_ones_and_weights_refused(
+    run_folder: Path, tmp_path: Path
+) -> None:
     newest = run_folder / "checkpoints/step-000007"
     (newest / "model.safetensors").write_bytes(b"short")
     notes: list[str] = []
@@ -80,6 +82,11 @@ def test_damaged_checkpoints_are_passed_over_with_a_word_and_named_ones_refused(
     (run_folder / "checkpoints/step-000003/tokenizer.json").unlink()
     with pytest.raises(BadPolicy, match=r"all checkpoints under .* are damaged"):
         weights_at(run_folder, unheard)
+    file = tmp_path / "weights.safetensors"
+    file.write_bytes(b"no weights")
+    with pytest.raises(BadPolicy, match=r"cannot use the network .*weights.safetensors"):
+        async with open_policy(f"own:{file}"):
+            pass
 
 
 def test_the_demos_checkpoints_are_used_if_there_are_any(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +101,9 @@ def test_the_demos_checkpoints_are_used_if_there_are_any(run_folder: Path, monke
     assert of_the_demo(notes.append) is None and "are damaged" in notes[0]
 
 
-async def test_a_network_answers_in_this_process_beside_the_list(run_folder: Path) -> None:
+async def test_a_network_answers_beside_the_list_what_it_drew_is_counted_and_one_that_fails_is_left_out(
+    run_folder: Path,
+) -> None:
     async with open_policy(f"own:{run_folder}") as opened:
         assert opened.network and label_of(parse(f"own:{run_folder}")) == "network"
         alone = await opened.policy.advise(STATE, 6, 1)
@@ -104,28 +113,19 @@ async def test_a_network_answers_in_this_process_beside_the_list(run_folder: Pat
     assert both.value == pytest.approx(alone.value)
     proposed = {proposal.tactic for proposal in both.proposals}
     assert proposed >= {"simp_all", *(proposal.tactic for proposal in alone.proposals)}
-
-
-async def test_what_a_network_drew_is_counted_and_the_caller_chooses_how_it_draws(run_folder: Path) -> None:
     async with open_policy(f"own:{run_folder}") as opened:
         plain, other = [await opened.policy.advise(STATE, 6, seed) for seed in (1, 2)]
-    assert plain.samples == 6 and plain.tokens is not None and plain.tokens >= 6
-    assert plain != other
+    assert plain != other and plain.samples == 6 and plain.tokens is not None and plain.tokens >= 6
     async with open_policy(f"own:{run_folder}", sampling=Sampling(temperature=0.0)) as opened:
         likeliest, same = [await opened.policy.advise(STATE, 6, seed) for seed in (1, 2)]
     assert likeliest == same != plain
-    async with open_policy(f"own:{run_folder}", sampling=Sampling(stop=("no single token",))) as opened:
-        with pytest.raises(RemoteFailure, match="no single token"):
-            await opened.policy.advise(STATE, 6, 1)
-
-
-async def test_a_network_that_fails_is_left_out_unless_the_caller_is_strict(run_folder: Path) -> None:
     cannot = Sampling(stop=("no single token",))
+    for name, strict in ((f"own:{run_folder}", False), (f"own:{run_folder}+tactics", True)):
+        async with open_policy(name, sampling=cannot, strict=strict) as opened:
+            with pytest.raises(RemoteFailure, match="no single token"):
+                await opened.policy.advise(STATE, 6, 1)
     async with open_policy(f"own:{run_folder}+tactics", sampling=cannot) as opened:
         assert "simp_all" in {proposal.tactic for proposal in (await opened.policy.advise(STATE, 6, 1)).proposals}
-    async with open_policy(f"own:{run_folder}+tactics", sampling=cannot, strict=True) as opened:
-        with pytest.raises(RemoteFailure, match="no single token"):
-            await opened.policy.advise(STATE, 6, 1)
 
 
 @pytest.mark.parametrize(
@@ -139,11 +139,3 @@ async def test_a_network_that_fails_is_left_out_unless_the_caller_is_strict(run_
 def test_policies_that_a_mesh_cannot_be_asked_for(text: str, says: str) -> None:
     with pytest.raises(BadPolicy, match=says):
         check_for_mesh(text)
-
-
-async def test_damaged_weights_are_told_in_a_line(tmp_path: Path) -> None:
-    file = tmp_path / "weights.safetensors"
-    file.write_bytes(b"no weights")
-    with pytest.raises(BadPolicy, match=r"cannot use the network .*weights.safetensors"):
-        async with open_policy(f"own:{file}"):
-            pass

@@ -46,20 +46,7 @@ async def test_the_librarys_search_gives_what_the_search_does_not(opened_lean: O
     assert "exact?" not in " ".join(found.script) and found.script
 
 
-async def test_a_damaged_newest_checkpoint_that_nobody_named_is_no_hindrance(
-    opened_lean: OpenedLean, run_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for state in run_folder.glob("checkpoints/*/state.json"):
-        state.write_text("{}")
-    monkeypatch.setattr(policies, "DEMO_RUN", run_folder)
-    notes: list[str] = []
-    settings = ProvingSettings(closing=["rfl"], searching=[])
-    async with local_prover(opened_lean, settings, note=notes.append) as prover:
-        found = await prover.find(parse_statement("theorem t (p q : Prop) : p ∧ q → q ∧ p"), BUDGET)
-    assert found.script and "are damaged" in notes[0]
-
-
-async def test_the_demos_network_joins_where_the_list_alone_comes_to_no_end(
+async def test_the_demos_network_joins_where_the_list_comes_to_no_end_and_a_damaged_one_is_no_hindrance(
     opened_lean: OpenedLean, run_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, advise = [], InferencePolicy.advise
@@ -74,6 +61,14 @@ async def test_the_demos_network_joins_where_the_list_alone_comes_to_no_end(
         found = await prover.find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(60.0, 10))
     assert found.outcome is AttemptOutcome.FAILED and found.simulations == 10
     assert len(asked) == 10 - round(FIRST_PART * 10)
+    for state in run_folder.glob("checkpoints/*/state.json"):
+        state.write_text("{}")
+    monkeypatch.setattr(policies, "DEMO_RUN", run_folder)
+    notes: list[str] = []
+    settings = ProvingSettings(closing=["rfl"], searching=[])
+    async with local_prover(opened_lean, settings, note=notes.append) as prover:
+        found = await prover.find(parse_statement("theorem t (p q : Prop) : p ∧ q → q ∧ p"), BUDGET)
+    assert found.script and "are damaged" in notes[0]
 
 
 # --- without Lean -----------------------------------------------------------------------------------------------------
@@ -83,17 +78,13 @@ FAILED = Outcome(OutcomeKind.ERROR, message="omega could not prove the goal")
 THEOREM = Theorem("t", "", "True")
 
 
-def test_what_lean_does_not_know_is_left_out_from_then_on() -> None:
+def test_what_lean_does_not_know_is_left_out_and_the_first_of_the_order_that_closes_the_goal_is_the_proof() -> None:
     closing = ClosingTactics(["rfl", "grind", "rfl", "omega"])
     assert closing.for_theorem(THEOREM) == ["rfl", "grind", "omega"]
     closing.learn(THEOREM, {"rfl": PROVED, "grind": UNKNOWN, "omega": FAILED})
     assert closing.for_theorem(THEOREM) == closing.known() == ["rfl", "omega"]
-
-
-def test_the_first_of_the_order_that_closes_the_goal_is_the_proof() -> None:
     outcomes = {"simp": PROVED, "rfl": FAILED, "omega": PROVED}
-    assert first_proof(outcomes, ["rfl", "omega", "simp"]) == "omega"
-    assert first_proof(outcomes, ["rfl"]) == ""
+    assert first_proof(outcomes, ["rfl", "omega", "simp"]) == "omega" and first_proof(outcomes, ["rfl"]) == ""
 
 
 @pytest.mark.parametrize(

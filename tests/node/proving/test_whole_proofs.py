@@ -139,8 +139,7 @@ async def test_proofs_of_a_file_are_taken_by_name_in_their_order(tmp_path: Path)
     lines = ['{"name": "a", "proof": "one"}', "", '{"name": "b", "proof": null}', '{"name": "a", "proof": "by two"}']
     file.write_text("\n".join(lines), encoding="utf-8")
     rows = read_proofs(file)
-    assert [draft.text for draft in rows["a"]] == ["one", "two"]
-    assert rows["b"][0].problem == "it is empty"
+    assert [draft.text for draft in rows["a"]] == ["one", "two"] and rows["b"][0].problem == "it is empty"
     source = ListedProofs(rows)
     request = ProofRequest(CHOICE, "a", count=3, first=1, seed=0)
     assert [draft.text for draft in await source.propose(request)] == ["two"]

@@ -9,6 +9,7 @@ import torch
 
 from node.model.config import ModelConfig
 from node.training.settings import STAGES, RateSettings, StageSettings
+from tests.node.bank.stand_ins import lines as write_jsonl
 
 torch.set_num_threads(1)  # tests share the machine
 
@@ -25,11 +26,6 @@ def rows(count: int = 60) -> list[dict[str, Any]]:
         row = {"theorem": f"t{number // 2}", "state": state, "tactic": tactic, "remaining_steps": 1 + number % 3}
         found.append(row)
     return found
-
-
-def write_jsonl(path: Path, content: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in content), encoding="utf-8")
-    return path
 
 
 def small(folder: Path, stage: str = "sft", **changes: Any) -> StageSettings:

@@ -68,16 +68,13 @@ def loader(config: DataSettings, length: int = 96, rank: int = 0, ranks: int = 1
 
 
 # --- formats --------------------------------------------------------------------------------------------------------
-def test_transitions_come_in_the_formats_of_the_bank_of_traces_and_of_leantree() -> None:
+def test_transitions_come_in_the_formats_of_the_bank_of_traces_and_of_leantree_with_what_each_tactic_left() -> None:
     (found,) = steps_of(rows(1)[0])
     assert found.transition == Transition("p u : Prop\nh0 : p ∧ u\n⊢ u ∧ p ∨ 0 = 0", "constructor", 1)
     (found,) = steps_of(TRACE)
     assert (found.theorem, found.transition) == ("A.lean:u", Transition("⊢ q", "rfl", 4))
     (found,) = steps_of(LEANTREE)
     assert found.transition == Transition("p : Prop\nx : Nat := 1\n⊢ q ∧ p", "constructor", 2)
-
-
-def test_states_of_leantree_read_as_the_policy_reads_them_with_what_each_tactic_left() -> None:
     nodes = [
         node("a", {"∃ x, x = p": "p: Prop\nq: Prop"}, "constructor", 2, parent="a", children=["b"]),
         node("b", dict.fromkeys(["?w✝ = p", "?w✝"], "p: Prop\nq: Prop"), "rfl", 1, parent="b", children=[]),
@@ -109,8 +106,7 @@ def test_local_files_of_every_kind_are_read(tmp_path: Path) -> None:
             for kind, names in files.items()
             for name in names
         }
-        assert found["a.parquet"] == found["b.jsonl.gz"] == plain
-        assert found["a.jsonl"] == [*plain, LEANTREE]
+        assert found["a.parquet"] == found["b.jsonl.gz"] == plain and found["a.jsonl"] == [*plain, LEANTREE]
         assert found["*.lean"] == [{"text": "theorem a : True :=\n  trivial\n\n-- \u2028 end"}]
 
 
@@ -142,26 +138,21 @@ def test_texts_are_cut_and_transitions_as_text_carry_their_value() -> None:
 STATE_TEXT = "n m : Nat\np : Prop\nh : n = m\nhp : p\nh₂ : m = n →\n  p\n⊢ n + m = m + n\n\ncase b\nx : Nat\n⊢ x = x"
 
 
-def test_shuffled_hypotheses_are_the_same_ones_after_what_they_mention() -> None:
+def test_shuffled_hypotheses_are_the_same_ones_after_what_they_mention_and_renaming_means_the_same() -> None:
     before = Transition(STATE_TEXT, "rw [h]", 2)
     orders = {shuffled(before, random.Random(seed)).state for seed in range(30)}
     assert len(orders) > 5
     for state in orders:
         first, second = state.split("\n\n")
-        assert second == STATE_TEXT.split("\n\n")[1]
-        assert sorted(first) == sorted(STATE_TEXT.split("\n\n")[0])
+        assert second == STATE_TEXT.split("\n\n")[1] and sorted(first) == sorted(STATE_TEXT.split("\n\n")[0])
         place = {name: first.index(f"{name} :") for name in ("n m", "p", "h", "h₂")}
         assert place["n m"] < place["h"] and place["n m"] < place["h₂"] and place["p"] < place["h₂"]
         assert first.endswith("⊢ n + m = m + n")
-
-
-def test_renaming_means_the_same_to_the_network() -> None:
     before = Transition(STATE_TEXT, "rcases h₂ h with ⟨a, b⟩", 2)
     after = renamed(before, random.Random(1))
     assert after.state != before.state
     hidden, other = Names(before.state), Names(after.state)
-    assert other.state == hidden.state
-    assert other.hide(after.tactic) == hidden.hide(before.tactic)
+    assert other.state == hidden.state and other.hide(after.tactic) == hidden.hide(before.tactic)
 
 
 # --- packing --------------------------------------------------------------------------------------------------------
@@ -217,8 +208,7 @@ def test_ranks_share_the_data_and_a_seed_fixes_the_order() -> None:
     one, two = (loader(config, rank=rank, ranks=2) for rank in range(2))
     first, second = one.rows(8), two.rows(8)
     seen = [{document.tokens for row in part for document in row} for part in (first, second)]
-    assert len(seen[0] & seen[1]) < 0.1 * len(seen[0])
-    assert loader(config, rank=1, ranks=2).rows(8) == second
+    assert len(seen[0] & seen[1]) < 0.1 * len(seen[0]) and loader(config, rank=1, ranks=2).rows(8) == second
     assert loader(config, rank=1, ranks=2, seed=1).rows(8) != second
 
 
@@ -291,5 +281,4 @@ def test_the_state_after_has_the_names_of_the_state_before_and_of_the_tactic() -
     printed = "case a\np q : Prop\nh : p\n⊢ q"
     assert after_texts({**row, "state_after": printed}) == ["v0 v1 : Prop\nv2 : v0\n⊢ v1"]
     assert after_texts({**row, "state_after": printed}, canonical_names=False) == ["p q : Prop\nh : p\n⊢ q"]
-    assert after_texts({**row, "state_after": "no goals"}) == ["no goals"]
-    assert after_texts(row) == [""]
+    assert after_texts({**row, "state_after": "no goals"}) == ["no goals"] and after_texts(row) == [""]

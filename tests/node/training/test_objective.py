@@ -82,8 +82,7 @@ def test_calibration_is_the_gap_between_confidence_and_hits() -> None:
     sure, unsure = torch.tensor([20.0, 0.0, 0.0]), torch.tensor([0.1, 0.0, 0.0])
     logits = torch.stack([sure, sure, sure, unsure])
     bins = calibration(logits, torch.tensor([0.0, 1.0, 1.0, 0.0]))
-    assert bins[:, 0].sum() == 4
-    assert bins[CALIBRATION_BINS - 1].tolist() == pytest.approx([3, 3, 1], abs=1e-3)
+    assert bins[:, 0].sum() == 4 and bins[CALIBRATION_BINS - 1].tolist() == pytest.approx([3, 3, 1], abs=1e-3)
     gap = float((bins[:, 1] - bins[:, 2]).abs().sum()) / 4
     assert gap == pytest.approx((2 + 1 - float(unsure.softmax(-1)[0])) / 4, abs=1e-3)
 
@@ -103,8 +102,7 @@ def test_accumulated_and_recomputed_steps_are_the_same_steps() -> None:
     losses, weights = steps(settings, micro=6)
     assert losses[2] < losses[0]
     for other in (steps(settings, micro=2), steps(replace(settings, checkpoint_activations=True), micro=6)):
-        assert other[0] == pytest.approx(losses, rel=1e-4)
-        assert other[1].keys() == weights.keys()
+        assert other[0] == pytest.approx(losses, rel=1e-4) and other[1].keys() == weights.keys()
         assert all(torch.allclose(other[1][name], weights[name], atol=2e-3) for name in weights)
 
 
@@ -203,12 +201,18 @@ def expected(rows: list[Document]) -> float:
     return weighed / sum(row.weight * row.predicted for row in rows)
 
 
-def test_the_loss_is_the_weighted_mean_over_tokens_however_rows_are_packed_and_cut_into_batches() -> None:
+def test_the_loss_is_the_weighted_mean_over_tokens_however_rows_are_packed_and_reports_know_no_weights() -> None:
     rows = [replace(row, remaining_steps=None) for row in documents(WEIGHTS)]
     whole, gradient = loss_and_gradient([collate([tuple(rows)], 128)], trainer())
     assert whole == pytest.approx(expected(rows), rel=1e-5)
     split, other = loss_and_gradient([collate([(row,)], 64) for row in rows], trainer())
     assert split == pytest.approx(whole, rel=1e-5) and torch.allclose(gradient, other, atol=1e-5)
+    settings, found = LossSettings(), []
+    for weights in (WEIGHTS, (1.0,) * 5):
+        batch = collate([tuple(documents(weights))], 128)
+        _, sums = Objective(tiny_model(context=128), settings)(batch, Totals(batch.weight, 1.0))
+        found.append(report(sums, settings))
+    assert found[0] == found[1] and found[0]["value_loss"] > 0
 
 
 @dataclass(frozen=True)
@@ -230,15 +234,6 @@ def test_the_mean_over_ranks_is_the_weighted_mean_over_all_their_tokens() -> Non
         one.device = OneOfTwo(torch.device("cpu"), bf16=False, ranks=2, other=(other.weight, 0.0, 0.0))
         losses.append(loss_and_gradient([mine], one)[0])
     assert sum(losses) / 2 == pytest.approx(expected(rows), rel=1e-5)
-
-
-def test_what_is_reported_knows_no_weights() -> None:
-    settings, found = LossSettings(), []
-    for weights in (WEIGHTS, (1.0,) * 5):
-        batch = collate([tuple(documents(weights))], 128)
-        _, sums = Objective(tiny_model(context=128), settings)(batch, Totals(batch.weight, 1.0))
-        found.append(report(sums, settings))
-    assert found[0] == found[1] and found[0]["value_loss"] > 0
 
 
 def moved(model: nn.Module, by: float) -> None:

@@ -137,8 +137,7 @@ def test_checkpoints_say_whether_they_were_trained_on_proofs(tmp_path: Path) -> 
     settings = small(tmp_path, data=data, steps=2, bf16="off")
     run_stage("sft", settings)
     root = tmp_path / "runs/run/checkpoints"
-    assert why_no_proofs(root / "step-000002") == ""
-    assert curve(tmp_path, "valid_loss")[2] > 0
+    assert why_no_proofs(root / "step-000002") == "" and curve(tmp_path, "valid_loss")[2] > 0
     plain = replace(data, sources=data.sources[1:], valid=())
     # It goes on with tactics alone: what was learned is not forgotten by name.
     run_stage("sft", replace(settings, run="on", data=plain, start=str(tmp_path / "runs/run")))
@@ -171,10 +170,6 @@ def test_the_conjecture_is_predicted_behind_the_prompt_that_the_engine_reads() -
     assert marks.decode(first.tokens[first.prompt :]) == "example (v0 v1 v2 : Prop) : v0 ∧ v1 ∧ v2 → v2 ∧ v0"
     (plain,) = documents(CONJECTURES[0], canonical_names=False)
     assert marks.decode(plain.tokens[plain.prompt :]) == "example (p q r : Prop) : p ∧ q ∧ r → r ∧ p"
-
-
-def test_the_banks_statements_read_the_same_in_training_and_in_generation() -> None:
-    marks = role_tokenizer(400)
     for each in bank.load_statements("train")[::97]:
         signature = each.theorem.signature
         given = {**CONJECTURES[0], "statement": signature, "conjecture": signature}

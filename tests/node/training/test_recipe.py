@@ -55,12 +55,15 @@ def test_the_recipe_in_the_repository_chains_its_stages() -> None:
     assert found.rl is None
 
 
-def test_flags_carry_all_settings(tmp_path: Path) -> None:
+def test_flags_carry_all_settings_and_reinforcement_learning_goes_on_from_the_last_checkpoint(tmp_path: Path) -> None:
     file = tmp_path / "r.toml"
     file.write_text(SMALL.format(folder=tmp_path))
     for stage, settings in recipe.read(file).stages.items():
         assert cli.parsed(stage, recipe.flags(stage, settings)).settings == settings
     assert recipe.flags("sft", STAGES["sft"]) == []
+    learner = mesh({"learner": {"ahead": 2.0}}, tmp_path / "step-000009")["learner"]
+    assert learner["warm_start"]["checkpoint"] == str(tmp_path / "step-000009")
+    assert learner["ahead"] == 2.0 and learner["plan"]["evaluate"] is True
 
 
 @pytest.mark.parametrize(
@@ -80,12 +83,6 @@ def test_a_senseless_recipe_is_refused(tmp_path: Path, text: str, said: str) -> 
     with pytest.raises(ConfigError, match=said):
         recipe.read(tmp_path / "r.toml")
     assert cli.main(["recipe", str(tmp_path / "r.toml")]) == 2
-
-
-def test_reinforcement_learning_goes_on_from_the_last_checkpoint(tmp_path: Path) -> None:
-    learner = mesh({"learner": {"ahead": 2.0}}, tmp_path / "step-000009")["learner"]
-    assert learner["warm_start"]["checkpoint"] == str(tmp_path / "step-000009")
-    assert learner["ahead"] == 2.0 and learner["plan"]["evaluate"] is True
 
 
 @pytest.mark.slow
@@ -113,7 +110,9 @@ time.sleep(600)
 
 
 @pytest.mark.process
-def test_ranks_that_do_not_end_after_a_signal_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_that_do_not_end_after_a_signal_are_killed_and_the_one_that_failed_gives_the_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(launch, "GRACE", 0.2)
 
     def stop_when_ready() -> None:
@@ -125,10 +124,6 @@ def test_ranks_that_do_not_end_after_a_signal_are_killed(tmp_path: Path, monkeyp
     threading.Thread(target=stop_when_ready, daemon=True).start()
     with pytest.raises(TrainingError, match=r"ranks \[0, 1\]"):
         launch.launch(["-c", STUBBORN, str(tmp_path)], 2, 1, tmp_path)
-
-
-@pytest.mark.process
-def test_the_rank_that_failed_gives_the_exit_code(tmp_path: Path) -> None:
     code = "import os, sys; sys.exit(3 * int(os.environ['RANK']))"
     assert launch.launch(["-c", code], 2, 1, tmp_path) == 3
 

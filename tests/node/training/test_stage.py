@@ -41,8 +41,7 @@ def test_a_stage_learns_and_keeps_what_it_was(tmp_path: Path) -> None:
     assert {"valid_loss", "valid_bits_per_byte", "valid_tactic_accuracy", "valid_value_error"} <= metrics.keys()
     assert (checkpoints(tmp_path) / STABLE).read_text().strip() == "step-000030"
     found = checkpoint.load(checkpoints(tmp_path) / "step-000030")
-    assert found.config["settings"]["steps"] == 30
-    assert found.config["tokenizer"] == found.tokenizer.digest
+    assert found.config["settings"]["steps"] == 30 and found.config["tokenizer"] == found.tokenizer.digest
     assert found.tokenizer.value_bins == found.model.config.value_bins
 
 
@@ -140,8 +139,7 @@ def test_bad_input_ends_with_code_2_and_the_reason(
     (tmp_path / "lines.jsonl").write_text(f"{row}\n{{torn\n", encoding="utf-8")
     filled = [flag.format(folder=tmp_path) for flag in flags]
     code = cli.main(["sft", "--directory", str(tmp_path / "runs"), "--data.cache", str(tmp_path / "cache"), *filled])
-    assert code == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    assert code == 2 and said in " ".join(capsys.readouterr().err.split())
 
 
 def test_an_interrupted_stage_goes_on_with_the_losses_that_it_would_have_had_whatever_was_damaged(
