@@ -24,8 +24,7 @@ from tests.node.training.small import rows, write_jsonl
     ],
 )
 def test_a_stage_names_its_sources(text: str, source: Source) -> None:
-    assert tables.parse(text) == source
-    assert tables.parse(str(source)) == source
+    assert tables.parse(text) == tables.parse(str(source)) == source
 
 
 def test_other_trainers_need_no_kind_and_a_file_may_have_an_at_in_its_name(tmp_path: Path) -> None:
@@ -47,9 +46,7 @@ def test_other_trainers_need_no_kind_and_a_file_may_have_an_at_in_its_name(tmp_p
         ("transitions:bank", "transitions:bank"),
     ],
 )
-def test_old_spellings_are_read_with_a_note_that_names_the_new_one(
-    old: str, new: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_old_spellings_are_read_with_a_note_that_names_the_new_one(old, new, capsys):
     grammar._note.cache_clear()
     assert modern(old) == new
     parse = tables.parse if old.startswith(("transitions", "proofs")) else reading.parse
@@ -58,12 +55,9 @@ def test_old_spellings_are_read_with_a_note_that_names_the_new_one(
     assert capsys.readouterr().err == noted
 
 
-def test_the_order_of_the_banks_rows_does_not_depend_on_the_spelling() -> None:
+def test_the_order_of_rows_and_a_run_do_not_depend_on_the_spelling_of_the_data(tmp_path: Path) -> None:
     assert tables.parse("transitions:bank@all").seed == ("transitions", "bank-all")
     assert tables.parse("text:hub:a/b").seed == ("text", "hub:a/b")
-
-
-def test_a_run_goes_on_under_the_new_spelling_of_its_data(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.begin({"data": ["bank-all", "bank:mine"], "steps": 3})
     folder.check({"data": ["bank@all", "mine@warm"], "steps": 3})
@@ -101,9 +95,8 @@ def test_splits_and_weights_are_refused_where_they_mean_nothing(tmp_path: Path) 
 def test_a_kind_reads_its_rows_alone_and_a_stage_reads_folders(tmp_path: Path) -> None:
     step = {"file": "A.lean", "theorem": "t", "state": "⊢ p", "tactic": "simp", "remaining_steps": 2}
     write_jsonl(tmp_path / "steps.jsonl", [step])
-    assert reading.READERS["transitions"](reading.parse(f"transitions:{tmp_path}")) == [
-        Step("A.lean:t", "⊢ p", "simp", remaining=2)
-    ]
+    [read] = reading.READERS["transitions"](reading.parse(f"transitions:{tmp_path}"))
+    assert read == Step("A.lean:t", "⊢ p", "simp", remaining=2)
     assert reading.read(reading.parse(f"proofs:{tmp_path}")).is_empty
     [row] = tables.open_source(tables.parse(f"transitions:{tmp_path}")).once(9)
     assert row == {"theorem": "A.lean:t", "state": "⊢ p", "tactic": "simp", "remaining_steps": 2}

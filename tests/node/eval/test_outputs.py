@@ -93,5 +93,4 @@ def test_without_a_terminal_a_line_comes_every_ten_seconds_and_at_the_end():
     lines = out.getvalue().splitlines()
     assert len(lines) == 3 and lines[0].startswith("0/4 attempts") and "4 to play" in lines[0]
     assert "2/4 attempts, 1 solved, 1 unsolved, rate 50.0% (9.5% to 90.5%)" in lines[1]
-    assert "0.17 attempts/s, 12 s so far, 12 s left" in lines[1]
-    assert lines[2].startswith("3/4 attempts")
+    assert "0.17 attempts/s, 12 s so far, 12 s left" in lines[1] and lines[2].startswith("3/4 attempts")

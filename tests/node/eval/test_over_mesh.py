@@ -38,8 +38,8 @@ async def prover(bus: Bus, lean_proxy: object) -> AsyncIterator[Prover]:
         yield work
 
 
-async def test_a_mesh_evaluates_as_one_process_does(
-    broker: BusSettings, bus: Bus, prover: Prover, tmp_path: Path
+async def test_a_mesh_evaluates_as_one_process_does_and_asks_again_for_a_result_that_the_broker_lost(
+    broker: BusSettings, bus: Bus, prover: Prover, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with mesh_venue(broker.url, bus.run, "", 0, print) as venue:
         assert venue.lean.version.startswith("4.") and venue.sampling == Sampling(temperature=0.5)
@@ -48,11 +48,6 @@ async def test_a_mesh_evaluates_as_one_process_does(
     standings = {"swap": Standing.SOLVED, "false": Standing.UNSOLVED, "missing": Standing.NOT_ELABORATED}
     assert {name: each.standing for name, each in found.items()} == standings
     assert found["swap"].script and found["swap"].statistics.solved_at_simulations >= 1
-
-
-async def test_a_result_that_the_broker_lost_is_asked_for_again(
-    broker: BusSettings, bus: Bus, prover: Prover, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(play, "LOST_AFTER", 1.0)
     monkeypatch.setattr(play, "LOOK_EVERY", 0.1)
     heard: list[str] = []
@@ -65,7 +60,7 @@ async def test_a_result_that_the_broker_lost_is_asked_for_again(
 
     monkeypatch.setattr(MeshAttempts, "_watched", deaf_at_first)
     async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:
-        found = await evaluated(venue, tmp_path, statements=STATEMENTS[:1])
+        found = await evaluated(venue, tmp_path / "again", statements=STATEMENTS[:1])
     assert found["swap"].standing is Standing.SOLVED and heard[0] == heard[1]
 
 

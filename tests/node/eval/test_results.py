@@ -11,15 +11,12 @@ from node.eval.results import results_of
 from tests.node.eval.small import evaluation, solved, statement, undecided, unsolved
 
 
-def test_what_is_neither_solved_nor_unsolved_does_not_count():
+def test_what_is_neither_solved_nor_unsolved_does_not_count_and_what_was_played_again_counts_once():
     statements = [*map(statement, "abc"), statement("d", refused="unknown identifier")]
     found = results_of(evaluation(statements, [solved("a"), unsolved("b"), undecided("c")]))
     assert (found.total.statements, found.total.solved, found.total.rate, found.missing) == (2, 1, 0.5, 0)
     counted = (Standing.SOLVED, Standing.UNSOLVED, Standing.UNDECIDED, Standing.NOT_ELABORATED)
     assert found.standings == dict.fromkeys(counted, 1)
-
-
-def test_an_attempt_that_was_played_again_counts_once_and_costs_twice():
     found = results_of(evaluation([statement("a")], [undecided("a"), solved("a")]))
     assert (found.total.statements, found.total.solved, found.standings[Standing.UNDECIDED]) == (1, 1, 0)
     assert found.costs.attempts == 2
@@ -89,14 +86,11 @@ def test_what_searches_did_is_summed_and_values_are_judged_by_how_well_they_tell
 
 
 # --- curves -----------------------------------------------------------------------------------------------------------
-def test_a_curve_steps_where_each_proof_was_found():
+def test_a_curve_steps_where_each_proof_was_found_and_is_a_lower_bound_behind_what_was_given_up():
     attempts = [solved("a", 4), solved("b", 4), solved("c", 50), unsolved("d")]
     curve = curve_of(results_of(evaluation([*map(statement, "abcd")], attempts)), "simulations", "mine")
     assert (curve.points, curve.label) == ([(4, 0.5), (50, 0.75), (64, 0.75)], "mine")
     assert all(low < share < high for (_, share), low, high in zip(curve.points, curve.low, curve.high, strict=True))
-
-
-def test_behind_the_budget_of_the_first_attempt_that_was_given_up_a_curve_is_a_lower_bound():
     attempts = [solved("a", 50, lean_attempts=300), unsolved("b"), unsolved("c", simulations=5, ended=Ended.EXHAUSTED)]
     results = results_of(evaluation([statement(name) for name in "abc"], attempts))
     assert curve_of(results, "simulations").complete_until == 64

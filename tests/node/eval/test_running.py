@@ -151,7 +151,7 @@ def test_a_record_that_does_not_fit_on_the_disk_is_told_and_goes_when_the_evalua
     assert read(tmp_path).attempts == (solved("a"), unsolved("b"))
 
 
-def test_a_folder_holds_one_evaluation(tmp_path):
+def test_a_folder_holds_one_evaluation_and_one_process_works_on_it(tmp_path):
     begun(tmp_path)
     other = plan(budgets=Budgets(simulations=128), seed=7)
     with EvaluationFolder(tmp_path) as folder, pytest.raises(FolderError) as problem:
@@ -159,9 +159,6 @@ def test_a_folder_holds_one_evaluation(tmp_path):
     assert "budgets.simulations was 64 and is 128; seed was 0 and is 7" in str(problem.value)
     with EvaluationFolder(tmp_path) as folder, pytest.raises(FolderError, match=r"search\.c_base was .* and is 200"):
         folder.begin(plan(search=SearchParameters(c_base=200.0).changes()))
-
-
-def test_one_process_works_on_a_folder(tmp_path):
     with EvaluationFolder(tmp_path), pytest.raises(FolderError, match="another evaluation is running in this folder"):
         EvaluationFolder(tmp_path)
     with EvaluationFolder(tmp_path):
@@ -177,14 +174,10 @@ def benchmark(count: int = 12) -> Benchmark:
     return Benchmark("x", "x", "", statements, (Refusal("row 9", "it is empty", "row 9"),))
 
 
-def test_a_sample_is_spread_and_always_the_same():
+def test_a_sample_is_spread_and_always_the_same_and_all_rows_add_up():
     few = chosen(benchmark(), 6)
-    assert few == chosen(benchmark(), 6)
-    assert [each.family for each in few].count("nat") == 2
+    assert few == chosen(benchmark(), 6) and [each.family for each in few].count("nat") == 2
     assert len(chosen(benchmark(), 0)) == len(chosen(benchmark(), 99)) == 12
-
-
-def test_all_rows_add_up_and_those_of_a_sample_too():
     whole = facts_of(benchmark(), chosen(benchmark(), 0))
     assert (whole.rows, whole.statements + len(whole.unread), whole.notes) == (13, 13, ())
     sample = facts_of(benchmark(), chosen(benchmark(), 6))

@@ -28,37 +28,18 @@ def test_only_the_beginning_of_a_text_imports():
     assert leading_imports("/-" * 500_000) == () and leading_imports("\n" * 1_000_000) == ()
 
 
-def test_a_theorem_with_a_tactic_proof_behind_a_plain_header_is_read():
+def test_a_theorem_with_a_tactic_proof_behind_a_plain_header_is_read_and_whatever_is_more_is_no_such_snippet():
     header = "import Mathlib\n\n-- as usual\nset_option maxHeartbeats 400000\nopen Nat Real\n\n"
     theorem, script = single_proof(header + "theorem t (n : Nat) : n = n := by\n  rfl -- done\n")
     assert theorem.header == "import Mathlib\nset_option maxHeartbeats 400000\nopen Nat Real"
     assert (theorem.name, theorem.binders, theorem.conclusion) == ("t", "(n : Nat)", "n = n")
-    assert script == "  rfl -- done"
-    assert single_proof("example : 1 = 1 := by rfl")[1].strip() == "rfl"
-
-
-def test_whatever_is_more_than_a_theorem_with_its_proof_is_no_such_snippet():
+    assert script == "  rfl -- done" and single_proof("example : 1 = 1 := by rfl")[1].strip() == "rfl"
     good = "theorem t : 1 = 1 := by rfl"
     assert single_proof(good) is not None
-    for more in (
-        f"{good}\n{good.replace(' t ', ' u ')}",
-        f"axiom bad : False\n{good}",
-        f"set_option debug.skipKernelTC true\n{good}",
-        f"set_option maxRecDepth 5 in\n{good}",
-        f"open Nat in\n{good}",
-        f"open Nat hiding add\n{good}",
-        f"variable (n : Nat)\n{good}",
-        f"@[simp] {good}",
-        f"private {good}",
-        f"{good}\n#eval 1",
-        f"{good}\nend",
-        "theorem t : 1 = 1 := rfl",
-        "theorem t : 1 = 1 := by sorry",
-        "theorem t : 1 = 2 := by native_decide",
-        "theorem t : 1 = 1 := by set_option debug.skipKernelTC true in rfl",
-        "theorem t : 1 = 1 := by (",
-        "def t := 1",
-        "",
-        good + " " * 20_000,
-    ):
+    above = ("axiom bad : False\n", "set_option debug.skipKernelTC true\n", "set_option maxRecDepth 5 in\n", "@[simp] ")
+    above += ("open Nat in\n", "open Nat hiding add\n", "variable (n : Nat)\n", "private ")
+    behind = (f"\n{good.replace(' t ', ' u ')}", "\n#eval 1", "\nend", " " * 20_000)
+    proofs = ("rfl", "by sorry", "by native_decide", "by set_option debug.skipKernelTC true in rfl", "by (")
+    texts = [*(f"{each}{good}" for each in above), *(f"{good}{each}" for each in behind), "def t := 1", ""]
+    for more in (*texts, *(f"theorem t : 1 = 1 := {each}" for each in proofs)):
         assert single_proof(more) is None, more
