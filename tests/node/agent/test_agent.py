@@ -191,7 +191,9 @@ def test_an_agent_goes_on_only_with_its_own_settings_and_alone_and_takes_further
     assert len(desk.learning.trained) == before, "all is done"
 
 
-def test_what_cannot_be_used_is_skipped_in_one_line_and_without_the_rest_there_is_an_error(desk: Desk) -> None:
+def test_what_cannot_be_used_is_skipped_in_one_line_and_without_the_rest_or_a_policy_there_is_an_error(
+    desk: Desk,
+) -> None:
     (desk.folder / "empty").mkdir()
     agent = desk.agent("out")
     agent.settings.projects = (str(desk.folder / "nowhere"), *agent.settings.projects, str(desk.folder / "empty"))
@@ -204,6 +206,10 @@ def test_what_cannot_be_used_is_skipped_in_one_line_and_without_the_rest_there_i
     alone.settings.projects = (str(desk.folder / "nowhere"),)
     with pytest.raises(AgentError, match="nothing to learn from"):
         alone.run()
+    agent = desk.agent("out")
+    agent.settings.fill, agent.settings.filling = True, FillingSettings(policy="own:{network},nonsense:")
+    with pytest.raises(AgentError, match=r"--policy own:\{network\},nonsense:: "):
+        agent.run()
 
 
 @pytest.mark.parametrize(
@@ -218,13 +224,6 @@ def test_data_that_is_no_transitions_is_refused(tmp_path: Path, source: str, rea
     with pytest.raises(AgentError) as refused:
         check_source(source.format(folder=tmp_path))
     assert reason in str(refused.value) and "\n" not in str(refused.value)
-
-
-def test_a_policy_that_cannot_be_opened_is_refused_with_its_name(desk: Desk) -> None:
-    agent = desk.agent("out")
-    agent.settings.fill, agent.settings.filling = True, FillingSettings(policy="own:{network},nonsense:")
-    with pytest.raises(AgentError, match=r"--policy own:\{network\},nonsense:: "):
-        agent.run()
 
 
 def test_a_folder_without_git_is_known_by_its_files_also_after_the_agent_has_written_proofs(tmp_path: Path) -> None:

@@ -31,13 +31,12 @@ def add(store, folder: Path, commit: str = "c1"):
     return store.repository(str(folder), commit, folder, own=True, name="name")
 
 
-def test_a_repository_is_known_by_its_source_and_commit_and_names_are_unique(store, tmp_path):
+def test_a_repository_is_known_by_its_source_and_commit_a_trace_replaces_the_old_one_and_training_marks_it(
+    store, tmp_path
+):
     first, second = add(store, tmp_path), add(store, tmp_path, "c2")
     assert add(store, tmp_path) == first
     assert (first.name, second.name) == ("name", "name-2")
-
-
-def test_a_trace_replaces_what_was_there_and_training_marks_what_it_read(store, tmp_path):
     repository = add(store, tmp_path)
     rows = [replace(THEOREM, line=line, name=f"t{line}", held_out=line == 2) for line in (1, 2, 3)]
     rows += [replace(THEOREM, line=4, difficulty=None, problem="it uses `sorry`"), replace(THEOREM, line=5, steps=0)]
@@ -88,8 +87,7 @@ def test_forgetting_and_backward_transfer_follow_from_the_accuracies():
     found = lifelong(rows, [0, 1, 2])
     assert found.forgetting == pytest.approx(((0.6 - 0.4) + (0.3 - 0.5)) / 2)
     assert found.backward_transfer == pytest.approx((-0.1 + 0.2) / 2)
-    assert found.loss_change == pytest.approx((0.1 - 0.2) / 2)
-    assert lifelong(rows, [2]) is None
+    assert found.loss_change == pytest.approx((0.1 - 0.2) / 2) and lifelong(rows, [2]) is None
 
 
 def test_files_that_are_no_agents_are_told(tmp_path):
@@ -101,28 +99,20 @@ def test_files_that_are_no_agents_are_told(tmp_path):
 
 
 # --- difficulties, classes and the order of repositories --------------------------------------------------------------
-def test_the_difficulty_of_a_proof_is_e_to_its_steps_and_never_overflows():
+def test_percentiles_of_difficulty_part_theorems_and_repositories_are_ordered_by_them():
     assert difficulty(3) == pytest.approx(math.e**3)
     assert math.isfinite(difficulty(100_000)) and difficulty(100_000) > difficulty(699)
-
-
-def test_percentiles_of_all_theorems_part_them_and_what_has_no_proof_is_a_class_of_its_own():
     parts = thresholds([difficulty(steps) for steps in (1, 1, 1, 2, 2, 3, 5, 9, 800)])
     found = [parts.category(difficulty(steps)) for steps in (1, 2, 3, 5, 9, 800)]
-    assert found == [EASY, MEDIUM, MEDIUM, HARD, HARD, HARD]
-    assert parts.category(None) == UNPROVED
+    assert found == [EASY, MEDIUM, MEDIUM, HARD, HARD, HARD] and parts.category(None) == UNPROVED
     assert thresholds([]).category(difficulty(9)) == EASY
     # A theorem that is a threshold is on its lower side.
     parts = thresholds([difficulty(2)] * 7)
     assert parts.category(difficulty(2)) == EASY and parts.category(difficulty(3)) == HARD
-
-
-def test_most_easy_theorems_come_first_or_the_lowest_mean_or_as_given():
     parts = Thresholds(difficulty(1), difficulty(2))
     one, two = difficulty(1), difficulty(2)
     found = {4: [one, difficulty(9), None], 7: [one, one, difficulty(30)], 9: [two], 11: [None]}
-    assert ordered(found, parts, "easy") == [7, 4, 9, 11]
-    assert ordered(found, parts, "mean") == [9, 4, 7, 11]
+    assert ordered(found, parts, "easy") == [7, 4, 9, 11] and ordered(found, parts, "mean") == [9, 4, 7, 11]
     assert ordered(found, parts, "given") == [4, 7, 9, 11]
 
 

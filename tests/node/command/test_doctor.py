@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -45,14 +46,10 @@ def states(document: dict[str, Any]) -> dict[str, str]:
     return {each["name"]: each["state"] for each in document["rows"]}
 
 
-def listing(*folders: Path) -> dict[str, tuple[int, str]]:
+def listing(folder: Path) -> dict[str, tuple[int, str]]:
     """Every file below, with its time and a digest of its content; without what the tests' `lake` writes itself."""
-    found = {}
-    for folder in folders:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.name != lean_project.ASKED:
-                found[str(path)] = (path.lstat().st_mtime_ns, hashlib.blake2b(path.read_bytes()).hexdigest())
-    return found
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != lean_project.ASKED]
+    return {str(path): (path.lstat().st_mtime_ns, hashlib.blake2b(path.read_bytes()).hexdigest()) for path in files}
 
 
 @contextlib.contextmanager
@@ -65,19 +62,13 @@ def environment(cache: Path, elan_home: Path | None = None) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def elan_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An $ELAN_HOME with one toolchain."""
-    home = tmp_path_factory.mktemp("elan")
-    lean_project.make_elan(home)
-    return home
-
-
 @pytest.fixture
-def elan(elan_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The toolchain of an $ELAN_HOME whose `lake` is first on PATH; the cache is an empty folder."""
-    with environment(tmp_path_factory.mktemp("cache"), elan_home):
-        yield next((elan_home / "toolchains").iterdir())
+def elan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The toolchain of an $ELAN_HOME with `lake`, which is first on PATH; the cache is an empty folder."""
+    home = tmp_path_factory.mktemp("elan")
+    toolchain = lean_project.make_elan(home)
+    with environment(tmp_path_factory.mktemp("cache"), home):
+        yield toolchain
 
 
 # --- a Lean that works ------------------------------------------------------------------------------------------------
@@ -106,8 +97,7 @@ async def test_a_header_that_lean_refuses_is_broken_with_leans_words_and_prove_d
     async with checks._stack:
         found = await checks._checked("header", checks._header, 30.0)
     assert (found.state, checks._prove().state, checks._verify().state) == ("broken", "broken", "not met")
-    assert "unknown namespace `Nowhere`; the header is: open Nowhere" in found.seen
-    assert "correct opens" in found.advice
+    assert "unknown namespace `Nowhere`; the header is: open Nowhere" in found.seen and "correct opens" in found.advice
 
 
 # --- projects that do not ---------------------------------------------------------------------------------------------
@@ -141,23 +131,12 @@ def test_a_project_that_lean_cannot_use_has_one_broken_row_with_what_to_do(elan,
 
 
 # --- the broker -------------------------------------------------------------------------------------------------------
-def test_a_broker_that_is_away_is_broken_where_it_was_named_and_not_met_elsewhere():
+def test_a_broker_that_is_away_is_broken_and_certificates_that_have_run_out_or_soon_will_are_told(tmp_path: Path):
     url = f"nats://127.0.0.1:{listenable('127.0.0.1', 0)}"
     code, document = doctor("--only", "broker", "--url", url, "--wait", "0.2")
     found = row(document, "broker")
     assert (code, found["state"]) == (Exit.UNUSABLE, "broken")
     assert url in found["seen"] and "proofmesh up" in found["advice"]
-
-
-def test_a_stream_that_is_gone_is_broken_and_named(background: Background, mesh_run: RunOnBroker) -> None:
-    gone = f"{mesh_run.name}-results"
-    background.run(on_bus(mesh_run, lambda bus: bus._jetstream.delete_stream(gone)))
-    code, document = doctor("--only", "broker", *mesh_run.flags)
-    assert code == Exit.UNUSABLE and f"missing: {gone}" in row(document, "streams")["seen"]
-
-
-# --- parts ------------------------------------------------------------------------------------------------------------
-def test_certificates_that_have_run_out_or_soon_will_are_told(tmp_path: Path) -> None:
     authority = Authority(tmp_path / "ours")
     (old, _), (soon, _), (new, _) = authority.issue("old", -1), authority.issue("soon", 3), authority.issue("new", 90)
     file = tmp_path / "mesh.toml"
@@ -170,31 +149,32 @@ def test_certificates_that_have_run_out_or_soon_will_are_told(tmp_path: Path) ->
     assert "none.pem cannot be read" in found["broker"]["seen"]
 
 
-def test_the_worst_row_decides_and_what_is_not_met_does_not_count():
+def test_a_stream_that_is_gone_is_broken_and_named(background: Background, mesh_run: RunOnBroker) -> None:
+    gone = f"{mesh_run.name}-results"
+    background.run(on_bus(mesh_run, lambda bus: bus._jetstream.delete_stream(gone)))
+    code, document = doctor("--only", "broker", *mesh_run.flags)
+    assert code == Exit.UNUSABLE and f"missing: {gone}" in row(document, "streams")["seen"]
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+async def test_the_worst_row_decides_and_a_check_that_hangs_and_one_that_fails_become_rows():
     def of(*found: rows.State) -> int:
         return rows.exit_of([Row("group", "name", state, "") for state in found])
 
-    assert of() == of("ok", "not met") == Exit.DONE
-    assert of("ok", "slow") == of("warning") == Exit.FAILED
+    assert of() == of("ok", "not met") == Exit.DONE and of("ok", "slow") == of("warning") == Exit.FAILED
     assert of("slow", "broken", "ok") == Exit.UNUSABLE
 
-
-async def test_a_check_that_hangs_and_one_that_fails_become_rows():
     async def hangs() -> Row:
         await asyncio.Event().wait()
         raise AssertionError
 
-    async def fails() -> Row:
-        raise ZeroDivisionError("by zero")
-
-    async def refuses() -> Row:
-        raise UserError("it is gone; bring it back; twice")
-
     (hung,) = await rows.checked("group", "name", hangs, 0.01, "kill it")
     assert (hung.state, hung.advice) == ("broken", "kill it")
-    (failed,) = await rows.checked("group", "name", fails, 1.0)
+    fails, refuses = ZeroDivisionError("by zero"), UserError("it is gone; bring it back; twice")
+    (failed,), (refused,) = [
+        await rows.checked("group", "name", AsyncMock(side_effect=error), 1.0) for error in (fails, refuses)
+    ]
     assert (failed.state, failed.seen) == ("broken", "ZeroDivisionError: by zero")
-    (refused,) = await rows.checked("group", "name", refuses, 1.0)
     assert (refused.seen, refused.advice) == ("it is gone", "bring it back; twice")
 
 
@@ -219,17 +199,13 @@ async def test_torch_is_asked_in_a_process_of_its_own(monkeypatch, torch, cards,
     monkeypatch.setattr(around, "_TORCH", program)
     monkeypatch.setattr(around, "gpu_names", lambda: cards)
     rows_found = await around.compute()
-    assert [each.state for each in rows_found] == found
-    assert any(says in each.seen for each in rows_found)
+    assert [each.state for each in rows_found] == found and any(says in each.seen for each in rows_found)
 
 
-def test_a_package_that_is_missing_or_of_another_version_is_named():
+def test_a_package_that_is_missing_or_of_another_version_or_commit_is_named(tmp_path):
     assert around.wrong("msgspec==0.0.1").startswith("msgspec: ")
     assert around.wrong("no-such-package==1; extra == 'dev'") == "no-such-package: missing"
     assert [text for each in around.requirements()[""] if (text := around.wrong(each))] == []
-
-
-def test_a_package_at_another_commit_than_the_manifest_is_not_given_to_lake(tmp_path):
     (tmp_path / "lakefile.toml").write_text("")
     package = {"type": "git", "name": "std", "rev": "1" * 40}
     (tmp_path / material.MANIFEST).write_text(json.dumps({"packages": [package]}))

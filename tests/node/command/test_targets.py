@@ -64,19 +64,12 @@ def test_many_lives_of_a_node_have_one_place_and_the_same_series(background: Bac
     assert instances == [f"learner-{host}-1", f"prover-{host}-1"]
 
 
-def test_a_node_keeps_its_place_while_others_come_and_go() -> None:
+async def test_a_node_keeps_its_place_while_others_come_and_go_in_file_and_server_and_after_a_new_start(
+    tmp_path: Path,
+) -> None:
     shown = groups("demo", [node(1), node(2)], {})
     shown = groups("demo", [node(3), node(2)], places(shown))
     assert places(shown) == {"prover-first-3": "prover-first-1", "prover-first-2": "prover-first-2"}
-
-
-@pytest.mark.parametrize("url", ["", "ftp://10.0.0.1/metrics", "http://", "http://user:word@10.0.0.1/", "http://[::"])
-def test_a_node_without_an_address_is_left_out(url: str) -> None:
-    strange = NodeInfo(node_id="x", role="prover", host="first", pid=1, version="0", started=0, metrics_url=url)
-    assert [each["targets"] for each in groups("demo", [strange, node(1)], {})] == [["10.0.0.1:9001"]]
-
-
-async def test_file_and_server_say_the_same_and_a_new_start_remembers_places(tmp_path: Path) -> None:
     file = tmp_path / "targets.json"
     found = Found(file)
     found.update("demo", [node(1), node(2)])
@@ -93,3 +86,9 @@ async def test_file_and_server_say_the_same_and_a_new_start_remembers_places(tmp
     again.update("demo", [node(2), node(3)])
     told = places(json.loads(file.read_text()))
     assert told == {"prover-first-2": "prover-first-2", "prover-first-3": "prover-first-1"}
+
+
+@pytest.mark.parametrize("url", ["", "ftp://10.0.0.1/metrics", "http://", "http://user:word@10.0.0.1/", "http://[::"])
+def test_a_node_without_an_address_is_left_out(url: str) -> None:
+    strange = NodeInfo(node_id="x", role="prover", host="first", pid=1, version="0", started=0, metrics_url=url)
+    assert [each["targets"] for each in groups("demo", [strange, node(1)], {})] == [["10.0.0.1:9001"]]

@@ -1,10 +1,9 @@
 """Rows from which the steps can be read off, and a model that was trained on them."""
 
-import json
-
 import pytest
 
 from node.progress import command
+from tests.node.bank.stand_ins import lines as jsonl
 
 TINY = ["--from-scratch", "--shape.width", "32", "--shape.depth", "1", "--shape.heads", "2", "--shape.vocab-size=200"]
 
@@ -28,18 +27,13 @@ def rows(theorems=60):
     return found
 
 
-def write(path, found):
-    path.write_text("\n".join(json.dumps(row) for row in found), encoding="utf-8")
-    return path
-
-
 def flags(data, out, *more):
     return [*TINY, "--data", str(data), "--out", str(out), "--device", "cpu", "--keep-out", *more]
 
 
 @pytest.fixture(scope="session")
 def lines(tmp_path_factory):
-    return write(tmp_path_factory.mktemp("progress-data") / "progress.jsonl", rows())
+    return jsonl(tmp_path_factory.mktemp("progress-data") / "progress.jsonl", rows())
 
 
 @pytest.fixture(scope="session")

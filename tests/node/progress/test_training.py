@@ -10,36 +10,27 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from node.progress import command
 from node.progress.data import Question, question, questions, read, split
 from node.progress.model import begin
-from tests.node.progress.conftest import LEARNING, flags, rows, write
+from tests.node.progress.conftest import LEARNING, flags, jsonl, rows
 
 pytestmark = pytest.mark.compute  # imports transformers
 
 
-def test_the_text_is_the_one_that_leandojo_trains_on():
-    assert question("⊢ p", "exact h", "intro h") == "Goal:\n⊢ p\n\nPrefix:\nintro h\n\nCandidate tactic:\nexact h"
-
-
-def test_theorems_are_held_out_whole(lines):
+def test_theorems_are_held_out_whole_and_equal_questions_have_the_answer_of_the_shortest_proof(lines, tmp_path):
     train, held_out = split(read(str(lines)), 5)
     assert train and held_out
     assert not {row.theorem for row in train} & {row.theorem for row in held_out}
-
-
-def test_equal_questions_have_the_answer_of_the_shortest_proof(lines):
     row = [*read(str(lines))][1]
     found = questions([replace(row, steps_remaining=steps) for steps in (3.0, 1.0, 2.0)])
     assert [each.steps for each in found] == [1.0] and row.prefix in found[0].text
-
-
-def test_rows_without_a_theorem_begin_one_where_the_prefix_is_empty(tmp_path):
+    assert question("⊢ p", "exact h", "intro h") == "Goal:\n⊢ p\n\nPrefix:\nintro h\n\nCandidate tactic:\nexact h"
     named = rows(4)
     bare = [{name: value for name, value in row.items() if name != "theorem"} for row in named]
-    found = read(str(write(tmp_path / "bare.jsonl", bare)))
+    found = read(str(jsonl(tmp_path / "bare.jsonl", bare)))
     assert len({row.theorem for row in found}) == len({row["theorem"] for row in named})
 
 
-def test_the_errors_are_what_they_say():
-    from node.progress.training import measures  # with transformers' Trainer, which takes seconds
+def test_the_errors_are_what_they_say_and_lengths_alone_predict_what_they_decide():
+    from node.progress.training import baselines, measures  # with transformers' Trainer, which takes seconds
 
     found = measures([0.0, 1.0, 4.0], [0, 1, 2])
     errors = [found[name] for name in ("mean_absolute_error", "root_mean_squared_error", "rank_correlation")]
@@ -47,11 +38,6 @@ def test_the_errors_are_what_they_say():
     assert found["by_distance"]["2"]["mean_absolute_error"] == 2.0
     assert measures([3.0, 1.0, 1.0, 0.0], [0, 1, 1, 2])["rank_correlation"] == -1.0
     assert measures([1.0, 1.0], [0, 1])["rank_correlation"] is None
-
-
-def test_lengths_alone_predict_what_they_decide():
-    from node.progress.training import baselines, measures
-
     asked = [Question(question("⊢ " + "x" * 20 * steps, "simp"), float(steps)) for steps in range(6)]
     found = baselines(asked, asked)
     truth = [each.steps for each in asked]
@@ -59,13 +45,21 @@ def test_lengths_alone_predict_what_they_decide():
     assert measures(found["mean"], truth)["mean_absolute_error"] == 1.5
 
 
-def test_a_model_learns_what_the_data_says(trained):
+def test_a_model_learns_what_the_data_says_and_a_finished_run_is_not_repeated_nor_another_one_begun(
+    trained, lines, capsys
+):
     found = json.loads((trained / "summary.json").read_text())["held_out"]
     model, mean = found["model"], found["mean"]
     assert model["mean_absolute_error"] < 0.6 * mean["mean_absolute_error"] and model["rank_correlation"] > 0.8
+    before = (trained / "model" / "model.safetensors").stat().st_mtime_ns
+    assert command.main(flags(lines, trained, *LEARNING)) == 0
+    assert (trained / "model" / "model.safetensors").stat().st_mtime_ns == before
+    capsys.readouterr()
+    assert command.main(flags(lines, trained, *LEARNING, "--seed", "3")) == 2
+    assert "seed was 0, is 3" in capsys.readouterr().err
 
 
-def test_a_trained_model_is_read_as_leandojo_reads_its_own(trained):
+def test_a_trained_model_is_read_as_leandojo_reads_its_own_and_answers_alike_alone_and_in_a_batch(trained):
     """As its scorer does: transformers' classes, one number for a text of goal, prefix and tactic."""
     tokenizer, kind = AutoTokenizer.from_pretrained(trained / "model"), {"num_labels": 1, "problem_type": "regression"}
     model = AutoModelForSequenceClassification.from_pretrained(trained / "model", **kind)
@@ -76,15 +70,9 @@ def test_a_trained_model_is_read_as_leandojo_reads_its_own(trained):
         return model(**inputs).logits.item()
 
     assert steps("x y : Nat\n⊢ near (x + 17)", "finish") < steps("x y : Nat\n⊢ farthest (x + 17)", "thrice") - 1
-
-
-def test_a_finished_run_is_not_repeated_and_another_one_is_refused(trained, lines, capsys):
-    before = (trained / "model" / "model.safetensors").stat().st_mtime_ns
-    assert command.main(flags(lines, trained, *LEARNING)) == 0
-    assert (trained / "model" / "model.safetensors").stat().st_mtime_ns == before
-    capsys.readouterr()
-    assert command.main(flags(lines, trained, *LEARNING, "--seed", "3")) == 2
-    assert "seed was 0, is 3" in capsys.readouterr().err
+    model = begin(str(trained / "model"), 512, "cpu", seed=0)
+    texts = [question(row["goal"], row["tactic"] * length) for row in rows(5) for length in (1, 4)]
+    assert model.predict(texts) == pytest.approx([model.predict([text])[0] for text in texts], abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +89,7 @@ def test_a_finished_run_is_not_repeated_and_another_one_is_refused(trained, line
 def test_a_row_that_is_wrong_is_one_line_and_code_2(changes, message, tmp_path, capsys):
     found = rows(8)
     found[3] = {name: value for name, value in (found[3] | changes).items() if value is not None}
-    data = write(tmp_path / "rows.jsonl", found)
+    data = jsonl(tmp_path / "rows.jsonl", found)
     assert command.main(flags(data, tmp_path / "out")) == 2
     said = capsys.readouterr().err
     assert said.startswith("proofmesh train progress: ") and message in said and said.count("\n") == 1
@@ -139,9 +127,3 @@ def test_a_trained_model_is_trained_on_and_an_adapter_is_merged(trained, lines, 
     assert command.main([*arguments, "--steps", "2", "--lora", "--lora.rank", "2", "--keep-out"]) == 0
     names = load_file(tmp_path / "out" / "model" / "model.safetensors").keys()
     assert names == load_file(trained / "model" / "model.safetensors").keys()
-
-
-def test_a_text_is_answered_alike_alone_and_in_a_batch(trained):
-    model = begin(str(trained / "model"), 512, "cpu", seed=0)
-    texts = [question(row["goal"], row["tactic"] * length) for row in rows(5) for length in (1, 4)]
-    assert model.predict(texts) == pytest.approx([model.predict([text])[0] for text in texts], abs=1e-4)

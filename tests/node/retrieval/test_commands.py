@@ -25,16 +25,14 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.compute
 
 
-def test_training_ranks_premises_of_held_out_theorems_above_bm25(retriever):
+def test_training_ranks_premises_of_held_out_theorems_above_bm25_and_does_nothing_again(
+    retriever, library_folder, capfd
+):
     found = json.loads((retriever / "evaluation.json").read_text())
     assert found["after"]["dense"]["recall_10"]["mean"] > 0.9 > 0.6 > found["before"]["dense"]["recall_10"]["mean"]
-    assert found["after"]["advantage"]["low"] > 0.2
-    assert (retriever / "model" / "modules.json").is_file()
+    assert found["after"]["advantage"]["low"] > 0.2 and (retriever / "model" / "modules.json").is_file()
     steps = [json.loads(line)["step"] for line in (retriever / "metrics.jsonl").read_text().splitlines()]
     assert steps == sorted(steps) and steps[-1] == 60
-
-
-def test_a_training_that_has_ended_does_nothing_again(library_folder, retriever, capfd):
     before = (retriever / "model" / "model.safetensors").read_bytes()
     arguments = ["--data", str(library_folder), "--out", str(retriever), *SHAPE, "--batch", "16", "--rate", "0.05"]
     assert train_command.main([*arguments, "--steps", "60"]) == 0
@@ -81,7 +79,9 @@ def test_a_loss_that_is_no_number_ends_the_training_and_is_in_no_checkpoint(libr
     assert folder.last() is None and not folder.model.exists()
 
 
-def test_search_finds_what_was_trained_and_only_what_may_be_used(premise_index, capsys, monkeypatch):
+def test_search_finds_what_was_trained_and_only_what_may_be_used_and_eval_tells_recall_beside_bm25(
+    premise_index, capsys, monkeypatch, library_folder
+):
     def found(*more):
         arguments = ["search", "x : Nat\\n⊢ kaba a b = kaba y", "--index", str(premise_index), "--json", *more]
         assert command.main(arguments) == 0
@@ -95,9 +95,6 @@ def test_search_finds_what_was_trained_and_only_what_may_be_used(premise_index, 
     monkeypatch.setattr("sys.stdin", io.StringIO("⊢ kaba x = y"))
     assert command.main(["search", "-", "--index", str(premise_index), "--count", "1"]) == 0
     assert "Lib.sach_law" in capsys.readouterr().out
-
-
-def test_eval_tells_recall_beside_bm25(library_folder, premise_index, capsys):
     assert command.main(["eval", "--index", str(premise_index), "--data", str(library_folder), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["dense"]["queries"] == found["bm25"]["queries"] > 10
@@ -127,7 +124,9 @@ def test_what_cannot_be_done_is_told_in_one_line(
     assert line.startswith("proofmesh premises: ") and said in line
 
 
-def test_an_index_that_was_interrupted_goes_on_and_is_the_same(library_folder, premise_index, tmp_path, monkeypatch):
+def test_an_index_that_was_interrupted_goes_on_and_is_the_same_and_a_damaged_one_is_told(
+    library_folder, premise_index, tmp_path, monkeypatch
+):
     monkeypatch.setattr(index, "PART", 8)
     corpus, whole = read_corpus(library_folder), PremiseIndex(premise_index)
     encoded = []
@@ -146,13 +145,9 @@ def test_an_index_that_was_interrupted_goes_on_and_is_the_same(library_folder, p
         PremiseIndex(tmp_path / "out")
     encoded.append(-1)
     assert index.build(tmp_path / "out", corpus, whole.model, "m") is True
-    assert encoded == [8, 8, -1, 8, 2]
-    assert np.array_equal(PremiseIndex(tmp_path / "out").vectors, whole.vectors)
+    assert encoded == [8, 8, -1, 8, 2] and np.array_equal(PremiseIndex(tmp_path / "out").vectors, whole.vectors)
     assert index.build(tmp_path / "out", corpus, whole.model, "elsewhere") is False
     assert {path.name for path in (tmp_path / "out").iterdir()} == {path.name for path in premise_index.iterdir()}
-
-
-def test_a_damaged_index_is_told(premise_index, tmp_path):
     folder = shutil.copytree(premise_index, tmp_path / "copy")
     truncate(folder / "vectors.npy")
     with pytest.raises(RetrievalError, match=r"the index is damaged .*make it again with --force"):
@@ -185,5 +180,4 @@ async def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(libra
     killed, whole = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("killed", "whole"))
     assert all((killed[key] == whole[key]).all() for key in whole)
     lines = (tmp_path / "killed" / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["step"] for line in lines] == list(range(5, 401, 5))
-    assert not half_written.exists()
+    assert [json.loads(line)["step"] for line in lines] == list(range(5, 401, 5)) and not half_written.exists()

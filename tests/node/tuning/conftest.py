@@ -1,6 +1,5 @@
 """Tiny models and data, made once."""
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from node.tuning.settings import KeepingSettings, LengthSettings, OptimizerSettings, PlaceSettings
+from tests.node.bank.stand_ins import lines
 
 STEPS = [
     ("swap", "p q : Prop\n⊢ p ∧ q → q ∧ p", "intro h"),
@@ -23,8 +23,7 @@ STEPS = [
 def write_steps(path: Path, weights: dict[str, float] | None = None) -> Path:
     names = ("theorem", "state", "tactic", "remaining_steps", "weight")
     rows = [dict(zip(names, (*step, 1, (weights or {}).get(step[0], 1.0)), strict=True)) for step in STEPS]
-    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    return path
+    return lines(path, rows)
 
 
 def short(steps: int, rate: float, cooldown: float = 0.0) -> dict[str, Any]:

@@ -24,8 +24,7 @@ def test_a_step_is_asked_and_read_as_at_inference(name: str) -> None:
     template = templates.load(name)
     for tactic in TACTICS:
         example = step_example(template, Step("t", STATE, tactic, weight=0.5))
-        assert isinstance(example, Example)
-        assert example.prompt == tactic_prompt(template, STATE)
+        assert isinstance(example, Example) and example.prompt == tactic_prompt(template, STATE)
         # A name that a tactic introduces is another one behind canonical names; what it says is the same.
         canonical = tactic.replace("succ m", "succ v2").replace("have h", "have v2")
         same = canonical if template.names == "canonical" else tactic
@@ -37,22 +36,16 @@ def test_a_step_is_asked_and_read_as_at_inference(name: str) -> None:
 def test_a_proof_is_asked_and_read_as_at_inference(name: str) -> None:
     template = templates.load(name)
     example = proof_example(template, Proof(THEOREM, SCRIPT))
-    assert isinstance(example, Example)
-    assert example.prompt == proof_prompt(template, THEOREM)
+    assert isinstance(example, Example) and example.prompt == proof_prompt(template, THEOREM)
     read = parse_proof(template, Sample(example.completion), THEOREM)
-    assert (read.text, read.problem) == (SCRIPT, None)
-    assert example.completion.endswith("\n```")
+    assert (read.text, read.problem) == (SCRIPT, None) and example.completion.endswith("\n```")
 
 
-def test_what_is_too_long_is_left_out_and_never_cut() -> None:
+def test_what_is_too_long_or_would_be_read_as_another_answer_is_left_out_and_never_cut() -> None:
     template = templates.load("bfs-prover-v1")
     many = "".join(f"h{number} : {number} = {number}\n" for number in range(2000))
     found = examples.step_examples(template, [Step("t", f"{many}⊢ True", "trivial"), Step("t", STATE, "simp")])
-    assert [each.completion for each in found.examples] == ["simp"]
-    assert found.left_out == {TOO_LONG: 1}
-
-
-def test_an_answer_that_would_be_read_as_another_one_is_left_out() -> None:
+    assert [each.completion for each in found.examples] == ["simp"] and found.left_out == {TOO_LONG: 1}
     steps = examples.step_examples(
         templates.load("bfs-prover-v1"), [Step("t", STATE, "simp\nomega"), Step("t", STATE, "")]
     )

@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from node.data.errors import InputError
 from node.tuning.grpo_data import checked, numbers, users
 from node.tuning.settings import EvaluationSettings, GrpoSettings, LoraSettings
+from tests.node.bank.stand_ins import lines
 from tests.node.tuning.conftest import command_of_card, short
 from tests.parsing import refusal_of
 
@@ -43,8 +44,7 @@ def bad_at_two(completions, trainer_state, **kwargs):
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "rows.jsonl"
-    path.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
+    path = lines(tmp_path / "rows.jsonl", ROWS)
     (tmp_path / "grpo_test_rewards.py").write_text(REWARDS)
     monkeypatch.chdir(tmp_path)
     return path

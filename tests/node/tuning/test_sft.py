@@ -28,21 +28,13 @@ from tests.parsing import refusal_of
 pytestmark = pytest.mark.compute
 
 
-def run(wanted: SftSettings) -> dict[str, Any]:
+def run(wanted: SftSettings, how: str = "run") -> Any:
     from node.tuning import sft  # with transformers and TRL, which takes seconds
 
-    return sft.run(wanted)
+    return getattr(sft, how)(wanted)
 
 
-def dry_run(wanted: SftSettings) -> list[str]:
-    from node.tuning import sft
-
-    return sft.dry_run(wanted)
-
-
-def settings(
-    model: Path | str, data: Path, out: Path, *, steps: int = 4, rate: float = 1e-3, **more: Any
-) -> SftSettings:
+def settings(model: Path | str, data: Path, out: Path, steps: int = 4, rate: float = 1e-3, **more: Any) -> SftSettings:
     given = short(steps, rate, cooldown=0.5) | {"held_out": 0, "batch": 4} | more
     return SftSettings(model=str(model), data=(str(data),), out=out, **given)
 
@@ -164,9 +156,11 @@ def test_a_loss_that_is_no_number_ends_the_training(tiny: Path, steps: Path, tmp
     assert not (tmp_path / "out" / "model").exists()
 
 
-def test_a_full_disk_keeps_the_last_checkpoint(
+def test_a_full_disk_and_ctrl_c_keep_the_last_checkpoint(
     tiny: Path, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from node.tuning.carrying_out import Interrupted  # with transformers and TRL, which takes seconds
+
     completed = RunFolder.completed
 
     def then_full(folder: RunFolder, step: int, seconds: float) -> None:
@@ -181,6 +175,18 @@ def test_a_full_disk_keeps_the_last_checkpoint(
         limit_files(0, -1)
     monkeypatch.undo()
     assert run(settings(tiny, steps, tmp_path / "out"))["steps"] == 4
+
+    def interrupt(folder: RunFolder, step: int, seconds: float) -> None:
+        completed(folder, step, seconds)
+        if step == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(RunFolder, "completed", interrupt)
+    with pytest.raises(Interrupted, match="stopped at step 3 of 6; the same command resumes it") as stopped:
+        run(settings(tiny, steps, tmp_path / "stopped", steps=6))
+    assert stopped.value.exit_code == 130
+    last = RunFolder(tmp_path / "stopped").last()
+    assert last is not None and last.step == 3
 
 
 @pytest.mark.parametrize(
@@ -199,24 +205,6 @@ def test_only_what_stops_the_writing_of_files_is_told_as_that(
     with pytest.raises(kind) as raised, written(RunFolder(tmp_path)):
         raise error
     assert type(raised.value) is kind
-
-
-def test_ctrl_c_keeps_a_checkpoint(tiny: Path, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from node.tuning.carrying_out import Interrupted
-
-    completed = RunFolder.completed
-
-    def interrupt(folder: RunFolder, step: int, seconds: float) -> None:
-        completed(folder, step, seconds)
-        if step == 2:
-            signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(RunFolder, "completed", interrupt)
-    with pytest.raises(Interrupted, match="stopped at step 3 of 6; the same command resumes it") as stopped:
-        run(settings(tiny, steps, tmp_path / "out", steps=6))
-    assert stopped.value.exit_code == 130
-    last = RunFolder(tmp_path / "out").last()
-    assert last is not None and last.step == 3
 
 
 def test_held_out_theorems_are_measured_before_and_after(tiny: Path, steps: Path, tmp_path: Path) -> None:
@@ -242,7 +230,7 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     wanted = settings(tiny, steps, tmp_path / "out", **change)
     if message is None:
-        assert any("template bfs-prover-v1 and stp" in line for line in dry_run(wanted))
+        assert any("template bfs-prover-v1 and stp" in line for line in run(wanted, "dry_run"))
         return
     with pytest.raises(InputError, match=message):
         run(wanted)
@@ -263,7 +251,7 @@ def test_a_model_from_scratch_is_made_of_its_seed_and_resumed_like_any_other(ste
         run(replace(fresh, shape=replace(shape, depth=2)))
     with pytest.raises(InputError, match="a fresh model reads no conversation"):
         run(replace(fresh, out=tmp_path / "chat", template="kimina-prover"))
-    assert any("from scratch, template bfs-prover-v1" in line for line in dry_run(fresh))
+    assert any("from scratch, template bfs-prover-v1" in line for line in run(fresh, "dry_run"))
 
 
 @pytest.mark.parametrize(

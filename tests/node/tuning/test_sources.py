@@ -10,6 +10,7 @@ from node.bank import bank
 from node.data.errors import InputError
 from node.data.reading import BENCHMARK, SORRY, Data, parse, read as read_source, read_all, read_pairs, write_pairs
 from node.data.rows import Pair
+from tests.node.bank.stand_ins import lines
 
 
 def read(spec: str) -> Data:
@@ -17,11 +18,6 @@ def read(spec: str) -> Data:
 
 
 MULTI = "cases h with\n| inl a => exact Or.inr a\n| inr b => exact Or.inl b"
-
-
-def lines(path: Path, rows: list[dict[str, object]]) -> Path:
-    path.write_text("\n".join(json.dumps(each) for each in rows), encoding="utf-8")
-    return path
 
 
 def dojo(name: str, *tactics: str, statement: str | None = None) -> dict[str, object]:
@@ -96,8 +92,7 @@ def test_statements_of_benchmarks_are_never_trained_on(tmp_path: Path) -> None:
     proofs = {renamed.signature: "simp", f"theorem {theorem.name} : True": "trivial", "theorem fine : True": "trivial"}
     file = lines(tmp_path / "p.jsonl", [{"statement": each, "proof": proof} for each, proof in proofs.items()])
     found = read_all([str(file)], ("pocket:test",))
-    assert [each.theorem.name for each in found.proofs] == ["fine"]
-    assert found.proofs_left_out == {BENCHMARK: 2}
+    assert [each.theorem.name for each in found.proofs] == ["fine"] and found.proofs_left_out == {BENCHMARK: 2}
     assert len(read_all([str(file)], ()).proofs) == 3
 
 

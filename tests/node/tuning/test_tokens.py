@@ -49,7 +49,9 @@ def test_raw_training_text_is_inference_text_and_the_answer(sft: Any, tiny: Path
     assert row.labels[row.prompt :] == list(row.ids[row.prompt :])
 
 
-def test_chat_training_text_is_the_conversation_that_the_model_is_asked_with(sft: Any, chat: Path) -> None:
+def test_chat_training_text_is_the_conversation_that_the_model_is_asked_with_and_needs_a_chat_template(
+    sft: Any, chat: Path, tiny: Path
+) -> None:
     loaded, template = shape(chat), templates.load("goedel-prover-v2")
     example = proof_example(template, Proof(THEOREM, SCRIPT))
     assert isinstance(example, Example)
@@ -61,11 +63,7 @@ def test_chat_training_text_is_the_conversation_that_the_model_is_asked_with(sft
     messages = [*({"role": each.role, "content": each.content} for each in prompt.messages), answer]
     whole = loaded.tokenizer.apply_chat_template(messages, tokenize=False)
     # The line break behind the end is never sampled: the end is the last token.
-    assert loaded.tokenizer.decode(row.ids) == whole.rstrip("\n")
-    assert row.ids[-1] in loaded.ends
-
-
-def test_a_chat_needs_a_chat_template(sft: Any, tiny: Path) -> None:
+    assert loaded.tokenizer.decode(row.ids) == whole.rstrip("\n") and row.ids[-1] in loaded.ends
     with pytest.raises(InputError, match="is a conversation, and the tokenizer has no chat template: name a raw"):
         sft.Encoder("tiny", shape(tiny), templates.load("deepseek-prover-v2"))
 
