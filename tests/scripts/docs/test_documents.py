@@ -124,6 +124,8 @@ def test_what_documents_name_exists_and_their_command_lines_parse(document: Docu
     assert broken_links(document) == []
     files = [name for name in document.files() if not name.startswith(MADE_LATER)]
     assert [name for name in files if not any(ROOT.glob(name))] == []
+    tests = {name for code in document.code() for name in re.findall(r"(?:[\w/]+/)?test_\w+\.py", code)}
+    assert [name for name in tests if not any(ROOT.glob(f"tests/**/{name.removeprefix('tests/')}"))] == []
     assert missing_modules(document) == []
     commands = [words for words in document.commands() if document.name != FOREIGN_COMMANDS or words[0] != "python"]
     assert {" ".join(words): text for words in commands if (text := wrong_with(words))} == {}
