@@ -85,7 +85,7 @@ def test_a_study_stops_at_a_failed_cell_and_goes_on_from_there(tmp_path: Path, m
 @pytest.mark.process
 def test_a_study_that_is_stopped_with_ctrl_c_lets_its_command_end_in_its_own_way(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
-    cell = {"name": "watch", "command": ["ui", "--bus.url", "nats://127.0.0.1:1", "--patience", "None"]}
+    cell = {"name": "watch", "command": ["ui", "--port", "0", "--bus.url", "nats://127.0.0.1:1", "--patience", "None"]}
     file.write_text(tomli_w.dumps({"settings": {"out": str(tmp_path / "out")}, "cell": [cell]}))
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     study = subprocess.Popen([sys.executable, "-m", "scripts.studies", str(file)], start_new_session=True, **pipes)
