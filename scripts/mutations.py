@@ -257,10 +257,12 @@ def pytest(root: Path, arguments: list[str], seconds: float | None = None) -> su
 
 def reach(mutations: list[Mutation], paths: list[str]) -> None:
     """Run the default suite once, or these paths of it, and note the tests that reach each fault, besides those that
-    are noted."""
+    are noted and still there."""
     with tempfile.TemporaryDirectory() as folder:
         root, record = copied(folder), Path(folder) / "reached"
         record.touch()
+        listed = pytest(root, ["--collect-only", "-m", ""])
+        there = set(listed.stdout.splitlines()) if listed else set()
         probe(root, mutations, record)
         done = pytest(root, ["-n", "2", "--dist", "worksteal", *paths])
         print(done.stdout[-20_000:] if done else "", flush=True)
@@ -270,7 +272,8 @@ def reach(mutations: list[Mutation], paths: list[str]) -> None:
             if mark.isdigit() and test:
                 reached[int(mark)][test.rpartition(" (")[0]] = None
     for number, mutation in enumerate(mutations):
-        mutation.tests = sorted({*mutation.tests, *reached[number]}, key=lambda test: (not _near(mutation, test), test))
+        tests = {*reached[number], *there.intersection(mutation.tests)}
+        mutation.tests = sorted(tests, key=lambda test: (not _near(mutation, test), test))
 
 
 def _near(mutation: Mutation, test: str) -> bool:
