@@ -510,13 +510,22 @@ def show_summary(summary: dict[str, Any]) -> None:
     before, after = summary["undecided_before"], summary["undecided_after"]
     if before or after:
         table.add("undecided (infrastructure failed)", f"{before} before, {after} after; left out of the gain")
-    gain, low, high = (summary[key] * 100 for key in ("difference", "ci_low", "ci_high"))
-    table.add("gain, points (95% interval)", f"{gain:+.1f} ({low:+.1f} to {high:+.1f})")
+    if factors := summary.get("budget_factors"):
+        table.add("more simulations for", ", ".join(factors))
+    table.add("gain, points (95% interval)", _gain(summary))
+    for name, of_bank in summary.get("banks", {}).items():
+        solved = f"{of_bank['solved_before']} -> {of_bank['solved_after']} of {of_bank['test_total']}"
+        table.add(f"{name}: solved, gain", f"{solved}, {_gain(of_bank)}")
     groups = Table(("", "statements", "before", "after"), title="by family and level")
     for rows in summary["solved_by"].values():
         for name, (count, before, after) in rows.items():
             groups.add(f"level {name}" if name.isdigit() else name, str(count), str(before), str(after))
     Console().print(table, groups, sep="\n")
+
+
+def _gain(compared: dict[str, Any]) -> str:
+    gain, low, high = (compared[key] * 100 for key in ("difference", "ci_low", "ci_high"))
+    return f"{gain:+.1f} ({low:+.1f} to {high:+.1f})"
 
 
 if __name__ == "__main__":

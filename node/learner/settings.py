@@ -10,7 +10,7 @@ from common.machine import read_machine
 from common.protocol.attempts import TreeMethod
 from common.settings import SAMPLES
 from node.learner.algorithms import ALGORITHMS
-from node.learner.choosing.banks import parts_of
+from node.learner.choosing.banks import budget_factors, parts_of
 from node.learner.choosing.matchmaker import MatchmakerSettings
 from node.learner.learning.gate import GateSettings
 from node.learner.learning.phases import PlanSettings
@@ -119,7 +119,7 @@ class EvaluationSettings:
     """The evaluations before, after and beside learning."""
 
     statements: Positive = 160
-    """Statements, stratified by family and level."""
+    """Statements, of several banks by weight, stratified by family and level."""
     split: Literal["test", "valid"] = "test"
     """Split of the statements: use `valid` to choose settings, so that `test` stays unseen until they are fixed."""
     simulations: Positive = 16
@@ -148,8 +148,12 @@ class LearnerSettings:
     bank: str = ""
     """Folder of the theorem bank; empty: the bank that comes with proofmesh."""
     banks: list[str] = field(default_factory=list)
-    """Several banks in place of one, each FOLDER*WEIGHT (`pocket` and `witness` come with proofmesh). New theorems are
-    attempted in the proportion of the weights; evaluations draw from all banks."""
+    """Several banks in place of one, each FOLDER*WEIGHT or FOLDER[FAMILY, ...]*WEIGHT (`pocket` and `witness` come with
+    proofmesh). By the weights new theorems are attempted, supervised transitions trained on, and statements evaluated.
+    """
+    budget_factors: list[str] = field(default_factory=list)
+    """Banks with long proofs, each FOLDER*FACTOR: their attempts and evaluations get this many times the simulations.
+    """
     statements: Natural = 0
     """Train statements to use, chosen by seed; 0: all."""
     samples: Samples = SAMPLES
@@ -216,7 +220,7 @@ class LearnerSettings:
 
     def check(self) -> None:
         """Raises ValueError for bank settings that cannot be parsed, and for an algorithm that there is not."""
-        parts_of(self.bank, self.banks)
+        budget_factors(self.budget_factors, parts_of(self.bank, self.banks))
         if self.algorithm and self.algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm = {self.algorithm!r}: use one of {', '.join(ALGORITHMS)}")
         if self.algorithm and self.method != "mcts":

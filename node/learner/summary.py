@@ -141,6 +141,20 @@ def by_group(rows: list[TheoremRow], before: Solved, after: Solved) -> dict[str,
     return {kind: dict(sorted(table.items())) for kind, table in tables.items()}
 
 
+def by_bank(before: Solved, after: Solved, bank_of: Mapping[str, str], seed: int) -> dict[str, dict[str, Any]]:
+    """The comparison of each bank's statements, by the bank's name, if there are several banks."""
+    of_bank: dict[str, list[str]] = defaultdict(list)
+    for name in before:
+        if name in bank_of:
+            of_bank[bank_of[name]].append(name)
+    return {
+        bank: comparison_fields(
+            compare({name: before[name] for name in names}, {name: after[name] for name in names}, seed)
+        )
+        for bank, names in sorted(of_bank.items())
+    }
+
+
 def comparison_fields(comparison: Comparison) -> dict[str, Any]:
     """The evaluations' part of the summary. The interval is in shares of the compared statements."""
     return {

@@ -195,7 +195,11 @@ def mesh(settings: Mapping[str, Any], checkpoint: Path) -> dict[str, Any]:
         content = config.read_toml(file)
     except ConfigError as error:
         raise ConfigError(f"[rl] mesh = {error}") from error
-    learner = {**content.get("learner", {}), **settings.get("learner", {})}
+    own, learner = settings.get("learner", {}), dict(content.get("learner", {}))
+    # Its banks, whichever key they are under, are for the demo's warm start, which this network did not have.
+    if file == DEMO or "bank" in own or "banks" in own:
+        learner = {key: value for key, value in learner.items() if key not in ("bank", "banks", "budget_factors")}
+    learner |= own
     learner["warm_start"] = {**learner.get("warm_start", {}), "checkpoint": str(checkpoint)}
     return {**content, "learner": learner}
 

@@ -192,7 +192,7 @@ class Dispatcher:
             theorem_id=row.theorem.name,
             theorem=(negated(row.theorem) if purpose is Purpose.DISPROVE else None) or row.theorem,
             purpose=purpose,
-            simulations=simulations,
+            simulations=max(1, round(simulations * self._run.data.budget_factors.get(row.theorem.name, 1.0))),
             seed=seed,
             weights=weights,
             samples=asked.samples,

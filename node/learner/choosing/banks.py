@@ -1,4 +1,7 @@
-"""Reads one theorem bank, or a weighted mixture of several (`WHERE*WEIGHT`), without duplicate statements."""
+"""Reads one theorem bank, or a weighted mixture of several (`WHERE[FAMILY, ...]*WEIGHT`), without duplicate statements.
+
+A bank's weight counts in all that a run draws from it: statements to attempt, supervised transitions, and statements of
+evaluations."""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from node.lean.text.canonical import Alike
 
 POCKET = "pocket"
 
-_PART = re.compile(r"(?:bank:)?(.+?)(?:\*(\d+(?:\.\d+)?))?")
+_PART = re.compile(r"(?:bank:)?(.+?)(?:\[([^\[\]]*)\])?(?:\*(\d+(?:\.\d+)?))?")
 
 
 class BanksError(ValueError):
@@ -32,21 +35,31 @@ class BankPart:
     where: str
     """Its folder, or the name of a bank that comes with proofmesh (`pocket`, `witness`)."""
     weight: float = 1.0
+    families: frozenset[str] = frozenset()
+    """The families to train and evaluate on; empty: all."""
 
     @property
     def directory(self) -> Path:
         return bank.BUNDLED.get(self.where) or Path(self.where)
 
+    @property
+    def label(self) -> str:
+        """The name of its folder, for tables."""
+        return self.directory.resolve().name
+
 
 def parse(text: str) -> BankPart:
-    """Parse `WHERE*WEIGHT`. Raises BanksError."""
+    """Parse `WHERE[FAMILY, ...]*WEIGHT`. Raises BanksError."""
     match = _PART.fullmatch(text.strip())
     if match is None:
-        raise BanksError(f"{text!r}: write FOLDER or FOLDER*WEIGHT, such as pocket*0.5")
-    weight = float(match[2] or 1)
+        raise BanksError(f"{text!r}: write FOLDER, FOLDER*WEIGHT or FOLDER[FAMILY, ...]*WEIGHT, such as pocket*0.5")
+    where, families, weight = match[1].strip(), match[2], float(match[3] or 1)
     if weight <= 0:
         raise BanksError(f"{text!r}: the weight must be more than 0")
-    return BankPart(match[1], weight)
+    named = frozenset(name.strip() for name in (families or "").split(",")) - {""}
+    if families is not None and not named:
+        raise BanksError(f"{text!r}: the brackets name no family")
+    return BankPart(where, weight, named)
 
 
 def parts_of(one: str, several: Sequence[str]) -> list[BankPart]:
@@ -63,6 +76,16 @@ def parts_of(one: str, several: Sequence[str]) -> list[BankPart]:
     return parts
 
 
+def budget_factors(texts: Sequence[str], parts: Sequence[BankPart]) -> list[float]:
+    """For each bank, how many times as many simulations as given its attempts and evaluations get; 1 for banks that
+    `texts` (`WHERE*FACTOR`) do not name. Raises BanksError."""
+    factors = {each.directory.resolve(): each for each in map(parse, texts)}
+    for folder, each in factors.items():
+        if each.families or folder not in (part.directory.resolve() for part in parts):
+            raise BanksError(f"budget_factors: {each.where!r} is none of the run's banks; write FOLDER*FACTOR")
+    return [factors[folder].weight if (folder := part.directory.resolve()) in factors else 1.0 for part in parts]
+
+
 @dataclass
 class BankContent:
     """The merged content of one or more banks. Names and train statements are unique, and no bank trains on a statement
@@ -70,16 +93,15 @@ class BankContent:
 
     train: list[tuple[BankTheorem, int]] = field(default_factory=list)
     """Statements, each with the index of its bank."""
-    scored: list[BankTheorem] = field(default_factory=list)
-    """Statements of the split that evaluations use."""
+    scored: list[tuple[BankTheorem, int]] = field(default_factory=list)
+    """The same for the split that evaluations use."""
     held_out: list[BankTheorem] = field(default_factory=list)
     """Statements of all splits except `train`. They are excluded from training whichever split is scored, so the test
     statements stay unseen while settings are chosen on `valid`."""
     alike: Alike = field(default_factory=Alike)
     """The held-out statements of all banks that were read together."""
-    bank_of: dict[str, str] = field(default_factory=dict)
-    """The name of the bank's folder for each scored statement, if there are several banks."""
-    transitions: list[BankTransition] = field(default_factory=list)
+    transitions: list[tuple[BankTransition, int]] = field(default_factory=list)
+    """Supervised transitions, each with the index of its bank."""
     digest: str = ""
     notes: list[str] = field(default_factory=list)
     """Log lines about data that was left out."""
@@ -90,7 +112,7 @@ def load(parts: Sequence[BankPart], split: str, *, scored: bool) -> BankContent:
 
     A single bank must have the requested splits. Of several banks, each may lack some. Raises BankError.
     """
-    contents = [_single(part.directory, split, scored, alone=len(parts) == 1) for part in parts]
+    contents = [_single(part, split, scored, alone=len(parts) == 1) for part in parts]
     apart = Apart([each for content in contents for each in content.held_out])
     for content in contents:
         _keep_apart(content, apart)
@@ -103,17 +125,33 @@ def load(parts: Sequence[BankPart], split: str, *, scored: bool) -> BankContent:
     return merged
 
 
-def _single(directory: Path, split: str, scored: bool, *, alone: bool) -> BankContent:
-    """Read one bank, before decontamination. Raises BankError."""
-    splits = bank.splits(directory)
+def _single(part: BankPart, split: str, scored: bool, *, alone: bool) -> BankContent:
+    """Read one bank, before decontamination. Raises BankError, BanksError."""
+    directory, splits = part.directory, bank.splits(part.directory)
     content = BankContent(digest=bank.digest(directory))
     if alone or "train" in splits or not splits:  # for an empty bank, load_statements raises the error that explains
         content.train = [(each, 0) for each in bank.load_statements("train", directory)]
     if split in splits or (alone and scored):
-        content.scored = bank.load_statements(split, directory)
+        content.scored = [(each, 0) for each in bank.load_statements(split, directory)]
     content.held_out = [each for name in splits if name != "train" for each in bank.load_statements(name, directory)]
-    content.transitions = bank.load_transitions(directory, warm_start=True)
+    content.transitions = [(each, 0) for each in bank.load_transitions(directory, warm_start=True)]
+    if part.families:
+        _keep_families(content, part)
     return content
+
+
+def _keep_families(content: BankContent, part: BankPart) -> None:
+    """Remove what belongs to other families; all that the bank holds out stays held out. Raises BanksError."""
+    known = {each.family for each, _ in (*content.train, *content.scored)}
+    if missing := part.families - known:
+        raise BanksError(
+            f"{part.where}: no train or evaluation statement of the families {', '.join(sorted(missing))}; "
+            f"it has {', '.join(sorted(known))}"
+        )
+    content.train = [pair for pair in content.train if pair[0].family in part.families]
+    content.scored = [pair for pair in content.scored if pair[0].family in part.families]
+    content.transitions = [pair for pair in content.transitions if pair[0].family in part.families]
+    content.digest = _digest([content.digest, *sorted(part.families)])
 
 
 def _keep_apart(content: BankContent, apart: Apart) -> None:
@@ -121,20 +159,20 @@ def _keep_apart(content: BankContent, apart: Apart) -> None:
     removed_before = len(apart.train)
     content.train = [(each, 0) for each in apart.without_held_out(each for each, _ in content.train)]
     left_out = {*apart.train[removed_before:], *(each.theorem.name for each in content.held_out)}
-    content.transitions = apart.without_revealing(content.transitions, left_out)
+    revealing = apart.without_revealing([each for each, _ in content.transitions], left_out)
+    content.transitions = [(each, 0) for each in revealing]
 
 
 def _mixed(parts: Sequence[BankPart], contents: Sequence[BankContent]) -> BankContent:
     """Merge several banks: names are made unique, and repeated train statements are dropped."""
-    merged = BankContent(digest=_digest(content.digest for content in contents))
+    pairs = list(zip(parts, contents, strict=True))
+    merged = BankContent(digest=_digest(f"{part.weight} {content.digest}" for part, content in pairs))
     names = Names()
-    for number, (part, content) in enumerate(zip(parts, contents, strict=True)):
-        label = part.directory.resolve().name
+    for number, (part, content) in enumerate(pairs):
+        label = part.label
         merged.train += [(_named(each, label, names), number) for each, _ in content.train]
-        scored = [_named(each, label, names) for each in content.scored]
-        merged.scored += scored
-        merged.bank_of |= {each.theorem.name: label for each in scored}
-        merged.transitions += content.transitions
+        merged.scored += [(_named(each, label, names), number) for each, _ in content.scored]
+        merged.transitions += [(each, number) for each, _ in content.transitions]
     _drop_repeated(merged)
     return merged
 
@@ -166,10 +204,41 @@ def _drop_repeated(content: BankContent) -> None:
 def factors(parts: Sequence[BankPart], numbers: Sequence[int]) -> list[float]:
     """A weight factor for each train statement; `numbers` holds the index of each statement's bank. New statements are
     then attempted in the proportion of the banks' weights, whatever the sizes of the banks. The largest factor is 1."""
-    counts = Counter(numbers)
-    shares = {number: parts[number].weight / count for number, count in counts.items()}
+    shares = _share_of_each(parts, numbers)
     largest = max(shares.values(), default=1.0)
     return [shares[number] / largest for number in numbers]
+
+
+MOST_COPIES = 100
+"""Most copies of a supervised transition: a bank with too few for its weight is not learned by heart."""
+
+
+def copies(parts: Sequence[BankPart], numbers: Sequence[int]) -> list[int]:
+    """How often each supervised transition is in an epoch, so that banks have the shares of their weights, about."""
+    shares = _share_of_each(parts, numbers)
+    least = min(shares.values(), default=1.0)
+    return [min(MOST_COPIES, round(shares[number] / least)) for number in numbers]
+
+
+def _share_of_each(parts: Sequence[BankPart], numbers: Sequence[int]) -> dict[int, float]:
+    """The share of a single element of each bank, if banks share by their weights."""
+    return {number: parts[number].weight / count for number, count in Counter(numbers).items()}
+
+
+def divided(count: int, parts: Sequence[BankPart], numbers: Sequence[int]) -> dict[int, int]:
+    """How many of `count` statements come from each bank, by weight; what a small bank lacks, the others give."""
+    left = dict(Counter(numbers))
+    count = min(count, len(numbers))
+    taken = dict.fromkeys(left, 0)
+    while count:
+        open_banks = [number for number in left if left[number]]
+        total = sum(parts[number].weight for number in open_banks)
+        # The bank that is furthest behind its share gets the next statement; the first of equals.
+        behind = max(open_banks, key=lambda number: parts[number].weight / total / (taken[number] + 1))
+        taken[behind] += 1
+        left[behind] -= 1
+        count -= 1
+    return taken
 
 
 # ----------------------------------------------------------------------------------------------------------------------

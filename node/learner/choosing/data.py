@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from node.bank import bank
 from node.bank.bank import BankTheorem, BankTransition
 from node.lean.text.canonical import Alike
 from node.learner.choosing import banks
+from node.learner.choosing.banks import BankPart
 from node.learner.errors import DataError
 from node.learner.replay.replay import clear
 from node.learner.settings import LearnerSettings
@@ -47,6 +49,8 @@ class Data:
     """Statements of the evaluations beside learning."""
     bank_of: dict[str, str] = field(default_factory=dict)
     """The bank of each statement of evaluations, if there are several banks."""
+    budget_factors: dict[str, float] = field(default_factory=dict)
+    """By statement: how many times as many simulations its attempts and evaluations get; 1 where it is missing."""
     held_out: Alike = field(default_factory=Alike)
     """All statements that must not train, also those that this run does not score."""
 
@@ -67,20 +71,21 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
     split = evaluation.split
     try:
         parts = banks.parts_of(settings.bank, settings.banks)
+        budgets = banks.budget_factors(settings.budget_factors, parts)
         content = banks.load(parts, split, scored=evaluates(settings))
     except (bank.BankError, banks.BanksError) as error:
         raise DataError(str(error)) from error
     # 2. Statements to score and to attempt. The sample of scored ones has a fixed seed: runs with different seeds are
     #    scored on the same statements.
-    chosen = _sampled(content.scored, evaluation.statements)
-    beside = _sampled(content.scored, evaluation.beside_statements) if evaluation.every else []
+    chosen = _sampled(content.scored, evaluation.statements, parts)
+    beside = _sampled(content.scored, evaluation.beside_statements, parts) if evaluation.every else []
     train = content.train
     if settings.statements:
         random.Random(derive_seed(settings.seed, "statements")).shuffle(train)
         train = train[: settings.statements]
     # 3. A name is an id, so it must belong to one statement; and the plan needs enough of everything.
     names = Counter(each.theorem.name for each, _ in train) + Counter(
-        each.theorem.name for each in max(chosen, beside, key=len)
+        each.theorem.name for each, _ in max(chosen, beside, key=len)
     )
     where = ", ".join(str(part.directory) for part in parts)
     if repeated := [name for name, count in names.items() if count > 1]:
@@ -88,7 +93,7 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
             f"{where}: {len(repeated)} names belong to several statements each, first {repeated[0]!r}: give every "
             "statement a name of its own"
         )
-    first, second = split_held_out(content.transitions, settings.warm_start.theorems)
+    first, second = _supervised(content.transitions, parts, settings.warm_start.theorems)
     _check_enough(settings, where, len(train), len(content.scored), (len(first), len(second)))
     # 4. Transitions go to files, which the trainer's ranks read.
     folder.mkdir(parents=True, exist_ok=True)
@@ -96,13 +101,16 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
     return Data(
         digest=content.digest,
         train=[_row(each, "train") for each, _ in train],
-        test=[_row(each, split) for each in chosen],
-        supervised=transitions.write(folder / "supervised.sqlite", first),
-        validation=transitions.write(folder / "validation.sqlite", second),
+        test=[_row(each, split) for each, _ in chosen],
+        supervised=_written(folder / "supervised.sqlite", first, parts),
+        validation=_written(folder / "validation.sqlite", second, parts),
         factors=banks.factors(parts, [number for _, number in train]),
         notes=content.notes,
-        beside=[_row(each, split) for each in beside],
-        bank_of=content.bank_of,
+        beside=[_row(each, split) for each, _ in beside],
+        bank_of={each.theorem.name: parts[number].label for each, number in content.scored} if len(parts) > 1 else {},
+        budget_factors={
+            each.theorem.name: budgets[number] for each, number in (*train, *content.scored) if budgets[number] != 1
+        },
         held_out=content.alike,
     )
 
@@ -118,8 +126,47 @@ def evaluates(settings: LearnerSettings) -> bool:
     return settings.plan.evaluate or settings.evaluation.every > 0
 
 
-def _sampled(scored: list[BankTheorem], count: int) -> list[BankTheorem]:
-    return bank.stratified(scored, min(count, len(scored)))
+def _sampled(
+    scored: list[tuple[BankTheorem, int]], count: int, parts: Sequence[BankPart]
+) -> list[tuple[BankTheorem, int]]:
+    """Statements of all banks by weight, of each bank stratified."""
+    wanted = banks.divided(count, parts, [number for _, number in scored])
+    return [
+        (each, number)
+        for number, some in wanted.items()
+        for each in bank.stratified([each for each, its in scored if its == number], some)
+    ]
+
+
+LEAST_THEOREMS = 100
+"""A bank with fewer theorems in its warm start, after the share that the settings ask for, gives more: too few teach a
+network nothing that lasts."""
+
+Numbered = list[tuple[Transition, int]]
+"""Transitions, each with the index of its bank."""
+
+
+def _supervised(
+    given: Sequence[tuple[BankTransition, int]], parts: Sequence[BankPart], share: float
+) -> tuple[Numbered, Numbered]:
+    """The transitions of the warm start (trained on, held out)."""
+    trained: Numbered = []
+    held_out: Numbered = []
+    for number in range(len(parts)):
+        own = [each for each, its in given if its == number]
+        theorems = len({each.theorem for each in own})
+        enough = min(1.0, LEAST_THEOREMS / max(1, theorems)) if len(parts) > 1 else 0.0
+        first, second = split_held_out(own, max(share, enough))
+        trained += [(each, number) for each in first]
+        held_out += [(each, number) for each in second]
+    return trained, held_out
+
+
+def _written(file: Path, some: Numbered, parts: Sequence[BankPart]) -> list[Ref]:
+    """Write transitions; the result has each as often as the weight of its bank asks for."""
+    refs = transitions.write(file, [each for each, _ in some])
+    times = banks.copies(parts, [number for _, number in some])
+    return [ref for ref, count in zip(refs, times, strict=True) for _ in range(count)]
 
 
 def _check_enough(settings: LearnerSettings, where: str, train: int, scored: int, transitions: tuple[int, int]) -> None:

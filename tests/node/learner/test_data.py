@@ -155,9 +155,10 @@ def settings(*banks: str, **changes: Any) -> LearnerSettings:
     return found
 
 
-def test_a_bank_is_a_folder_and_a_weight() -> None:
-    parts = [("pocket", 1.0), ("pocket", 0.5), ("my/bank", 2.0), ("my/bank", 1.0)]
-    texts = ("pocket", "pocket*0.5", "my/bank*2", "bank:my/bank")
+def test_a_bank_is_a_folder_and_a_weight_and_perhaps_families() -> None:
+    two = frozenset({"a b", "c"})
+    parts = [("pocket", 1.0), ("pocket", 0.5), ("my/bank", 2.0), ("my/bank", 1.0), ("b", 1.0, two), ("b", 0.5, two)]
+    texts = ("pocket", "pocket*0.5", "my/bank*2", "bank:my/bank", "b[a b,c]", "b[c, a b ]*0.5")
     assert [parse(text) for text in texts] == [BankPart(*part) for part in parts]
 
 
@@ -166,8 +167,10 @@ def test_a_bank_is_a_folder_and_a_weight() -> None:
     [
         ("a", ["b"], "bank and banks are both given"),
         ("", ["a", "./a*2"], "named more than once"),
-        ("", [""], "write FOLDER or FOLDER"),
+        ("", [""], "write FOLDER, FOLDER"),
         ("", ["a*0"], "more than 0"),
+        ("", ["a[]"], "name no family"),
+        ("", ["a[b]", "a[c]"], "named more than once"),
     ],
 )
 def test_banks_in_no_known_form_are_refused(one: str, several: list[str], says: str) -> None:
@@ -201,6 +204,48 @@ def test_new_theorems_are_attempted_in_proportion_to_their_banks_weights(tmp_pat
     assert {choose(matchmaker, number).theorem_id[0] for number in range(50)} == {"l"}  # type: ignore[union-attr]
 
 
+def test_a_banks_weight_counts_for_supervised_transitions_and_evaluations_too(tmp_path: Path) -> None:
+    large, small = tmp_path / "large", tmp_path / "small"
+    for folder, count in ((large, 90), (small, 30)):
+        rows = [statement(f"{folder.name}{index}", "", f"{index} = {folder.name!r}") for index in range(2 * count)]
+        write_rows(folder / "train.jsonl.gz", rows[:count])
+        write_rows(folder / "test.jsonl.gz", rows[count:])
+        steps = [transition(row["name"], f"⊢ {folder.name} {row['name']}") for row in rows[:count]]
+        write_rows(folder / "transitions.jsonl.gz", steps)
+    found = LearnerSettings(banks=[str(large), f"{small}*2"], budget_factors=[f"{small}*4"])
+    found.evaluation.statements = 36
+    loaded = data.load(found, tmp_path / "run")
+    assert Counter(loaded.bank_of[row.theorem.name] for row in loaded.test) == {"large": 12, "small": 24}
+    copies = Counter(loaded.supervised)
+    times = Counter(copies.values())
+    assert set(times) in ({1, 5}, {1, 6}, {1, 7}) and times[1] > 70, (
+        "about a third of the transitions, twice the weight"
+    )
+    assert len(loaded.supervised) - times[1] == pytest.approx(2 * times[1], rel=0.1)
+    assert {name.rstrip("0123456789") for name in loaded.budget_factors} == {"small"}
+    assert set(loaded.budget_factors.values()) == {4.0} and len(loaded.budget_factors) == 60
+    found.evaluation.statements = 1000
+    assert len(data.load(found, tmp_path / "run").test) == 120
+    found.warm_start.theorems = 0.01
+    few = data.load(found, tmp_path / "run")
+    assert len(set(few.supervised)) == len(copies), "small banks give all their theorems"
+    with pytest.raises(DataError, match="none of the run's banks"):
+        data.load(LearnerSettings(banks=[str(large)], budget_factors=[f"{small}*4"]), tmp_path / "run")
+
+
+def test_of_a_bank_the_named_families_alone_are_used_and_all_that_it_holds_out_stays_out(tmp_path: Path) -> None:
+    folder = tmp_path / "bank"
+    write_rows(folder / "train.jsonl.gz", [*OTHERS, SAME, statement("s0", "", "0 = 1")])
+    write_rows(folder / "test.jsonl.gz", [SCORED, statement("t99", "", "9 = 9 ∧ True")])
+    write_rows(folder / "transitions.jsonl.gz", [each | {"family": "t"} for each in HARMLESS])
+    loaded = data.load(settings(f"{folder}[s]"), tmp_path / "run")
+    assert [row.theorem.name for row in (*loaded.train, *loaded.test)] == ["s0", "scored"]
+    assert not loaded.supervised and loaded.digest != data.load(settings(str(folder)), tmp_path / "run").digest
+    assert "⊢ 9 = 9 ∧ True" in loaded.held_out
+    with pytest.raises(DataError, match="of the families u, v; it has s, t"):
+        data.load(settings(f"{folder}[u, v, t]"), tmp_path / "run")
+
+
 def test_a_choice_of_statements_keeps_the_proportion(tmp_path: Path) -> None:
     large = write(tmp_path / "large", train=[(f"l{index}", f"{index} = {index}") for index in range(90)])
     small = write(tmp_path / "small", train=[(f"s{index}", f"{index} + 1 = 1 + {index}") for index in range(30)])
@@ -226,7 +271,7 @@ def test_no_split_that_is_held_out_is_trained_on_whichever_is_scored(tmp_path: P
     two = write(tmp_path / "two", train=[("d", "5 = 5")], valid=[("w", "1 = 1")], test=[("t", "2 = 2")])
     loaded = load_banks([BankPart(str(one)), BankPart(str(two))], split, scored=True)
     assert [each.theorem.name for each, _ in loaded.train] == ["c", "d"]
-    assert {each.theorem.name for each in loaded.scored} == ({"t"} if split == "test" else {"v", "w"})
+    assert {each.theorem.name for each, _ in loaded.scored} == ({"t"} if split == "test" else {"v", "w"})
 
 
 def test_gaps_of_two_files_that_read_alike_are_two_statements(tmp_path):

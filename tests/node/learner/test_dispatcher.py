@@ -61,6 +61,19 @@ async def test_attempts_follow_the_mesh_unless_paused_and_never_touch_test_state
         works._attempt(1, row("v", "test"), Purpose.TRAIN, 16, 1, None)
 
 
+async def test_statements_of_a_bank_with_long_proofs_get_more_simulations_to_learn_and_when_evaluated(
+    run: Run, bus: Bus
+) -> None:
+    run.settings.matchmaker.disprove_chance = 0.0
+    run.data.budget_factors.update(t=3.0, w=2.5)
+    async with dispatching(run) as works:
+        await evaluate(run, works)
+        works.learning = True
+        attempts = [*await taken(bus, "eval", 2), *await taken(bus, "train", 2)]
+    budget = run.settings.matchmaker.budget
+    assert {each.theorem_id: each.simulations for each in attempts} == {"v": 4, "w": 10, "t": 3 * budget, "u": budget}
+
+
 async def test_a_proof_that_waits_for_its_verdict_holds_no_search_slot(run: Run, bus: Bus) -> None:
     run.settings.matchmaker.disprove_chance = 0.0
     async with dispatching(run) as works:

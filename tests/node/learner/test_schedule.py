@@ -208,6 +208,16 @@ def test_a_statement_that_is_undecided_on_either_side_is_left_out_and_never_coun
     assert (found.difference, found.low, found.high) == (alone.difference, alone.low, alone.high) == (0.5, 0.0, 1.0)
 
 
+def test_several_banks_are_compared_each_by_itself() -> None:
+    before, after = outcomes(*range(50)), outcomes(*range(10, 80))
+    bank_of = {name: "one" if int(name[1:]) < 60 else "two" for name in before}
+    found = summary.by_bank(before, after, bank_of, seed=1)
+    counts = {name: (each["test_total"], each["solved_before"], each["solved_after"]) for name, each in found.items()}
+    assert counts == {"one": (60, 50, 50), "two": (100, 0, 20)}
+    assert found["one"]["difference"] == 0 < found["two"]["ci_low"] < 0.2 < found["two"]["ci_high"]
+    assert summary.by_bank(before, after, {}, seed=1) == {}
+
+
 def test_evaluations_with_nothing_decided_twice_or_of_different_theorems_say_nothing() -> None:
     found = summary.compare({"a": None, "b": True}, {"a": True, "b": None}, seed=1)
     assert (found.compared, found.difference, found.low, found.high) == (0, 0.0, -1.0, 1.0)

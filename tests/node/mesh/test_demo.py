@@ -112,6 +112,17 @@ def _ids(database: Path, purpose: str = "") -> set[str]:
         return set()
 
 
+def test_the_table_of_a_run_on_several_banks_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = {"undecided_before": 0, "undecided_after": 0, "difference": 0.25, "ci_low": 0.2, "ci_high": 0.3}
+    one = numbers | {"test_total": 9, "solved_before": 1, "solved_after": 5}
+    plain: dict[str, Any] = dict.fromkeys((key for _, key in demo.ROWS), 1) | numbers | {"run": "r", "kind": "rl"}
+    demo.show_summary(plain | {"solved_by": {}, "banks": {"puzzles": one}, "budget_factors": ["puzzles*4"]})
+    words = capsys.readouterr().out
+    assert "1 -> 5 of 9, +25.0 (+20.0 to +30.0)" in words and "puzzles*4" in words
+    demo.show_summary(plain | {"solved_by": {}})
+    assert "puzzles" not in capsys.readouterr().out
+
+
 # --- configuration ----------------------------------------------------------------------------------------------------
 
 

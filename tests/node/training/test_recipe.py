@@ -64,6 +64,14 @@ def test_flags_carry_all_settings_and_reinforcement_learning_goes_on_from_the_la
     learner = mesh({"learner": {"ahead": 2.0}}, tmp_path / "step-000009")["learner"]
     assert learner["warm_start"]["checkpoint"] == str(tmp_path / "step-000009")
     assert learner["ahead"] == 2.0 and learner["plan"]["evaluate"] is True
+    assert not {"banks", "budget_factors"} & learner.keys(), (
+        "the demo's puzzles are not for a network without their moves"
+    )
+    (tmp_path / "mesh.toml").write_text('[learner]\nbanks = ["words"]\nbudget_factors = ["words*2"]\n')
+    named = {"mesh": str(tmp_path / "mesh.toml")}
+    assert mesh(named, tmp_path)["learner"]["banks"] == ["words"]
+    other = mesh(named | {"learner": {"bank": "mine"}}, tmp_path)["learner"]
+    assert (other.pop("warm_start"), other) == ({"checkpoint": str(tmp_path)}, {"bank": "mine"})
 
 
 @pytest.mark.parametrize(
