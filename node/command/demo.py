@@ -65,7 +65,7 @@ class DemoSettings:
     """Name of the run, and of its folder; empty: `demo`, or `demo-control` with --control."""
 
     minutes: Duration | None = field(default_factory=_minutes)
-    """Minutes of reinforcement learning; default $DEMO_MINUTES. Without either: seven minutes, and more on a slow
+    """Minutes of reinforcement learning; default $DEMO_MINUTES. Without either: six minutes, and more on a slow
     machine. The whole demo then ends within twelve minutes on two idle cores, and within thirty on any machine."""
 
     control: bool = False
@@ -282,7 +282,7 @@ FAST_ENOUGH = 0.85
 WARM_START = 2.9
 """Minutes on any machine: its time is limited (`[learner.warm_start] seconds`); a slow machine does fewer steps."""
 
-EVALUATION = 0.7
+EVALUATION = 1.5
 """Minutes of the recipe's evaluation on the reference machine."""
 
 LEARNING = 4.0
@@ -290,7 +290,7 @@ LEARNING = 4.0
 
 CLOSING = 0.5
 
-LONGEST_EVALUATION = 1.9
+LONGEST_EVALUATION = 4.0
 """Most minutes of an evaluation; beyond this, its searches get fewer simulations."""
 
 FEWEST_SIMULATIONS = 6
@@ -310,7 +310,7 @@ def plan_for(share: float, cores: int, recipe: dict[str, Any]) -> DemoPlan:
     """The plan for a machine with `cores` cores and this share of the reference's speed."""
     learner = recipe.get("learner", {})
     plan, simulations = learner.get("plan", {}), int(learner.get("evaluation", {}).get("simulations", 16))
-    limit, minutes = float(plan.get("limit_minutes", 28.0)), float(plan.get("minutes", 7.0))
+    limit, minutes = float(plan.get("limit_minutes", 28.0)), float(plan.get("minutes", 6.0))
     share = max(share, 0.01)
     fewer = min(simulations, max(FEWEST_SIMULATIONS, int(simulations * LONGEST_EVALUATION * share / EVALUATION)))
     evaluations = 2 * EVALUATION / share * fewer / simulations

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import tomli_w
 
+from common import config
 from common.life.process import kill_group, spawn_child
 from node.command import demo
 from node.command.demo import plan_for
@@ -149,10 +150,10 @@ def test_a_finished_run_is_put_aside_and_an_unfinished_one_is_kept(tmp_path: Pat
 
 # --- the plan and its message on machines of different speed ---------------------------------------------------------
 
-PLANNED = {"learner": {"plan": {"minutes": 7.0, "limit_minutes": 28.0}, "evaluation": {"simulations": 16}}}
+PLANNED = config.read(demo.RECIPE)
 
 
 def test_a_machine_is_told_how_long_it_takes_and_evaluates_alike_as_long_as_that_fits() -> None:
     fast, slow = plan_for(1.0, 2, PLANNED), plan_for(0.4, 1, PLANNED)
     assert fast.simulations == slow.simulations == 16 and "about 12 minutes" in fast.words
-    assert "about 17 minutes, at most 29" in slow.words and "1 core with 40%" in slow.words
+    assert "about 21 minutes, at most 29" in slow.words and "1 core with 40%" in slow.words
