@@ -282,10 +282,10 @@ FAST_ENOUGH = 0.85
 WARM_START = 2.9
 """Minutes on any machine: its time is limited (`[learner.warm_start] seconds`); a slow machine does fewer steps."""
 
-EVALUATION = 1.5
+EVALUATION = 1.3
 """Minutes of the recipe's evaluation on the reference machine."""
 
-LEARNING = 4.0
+LEARNING = 6.0
 """Minutes until the reference machine reaches the recipe's numbers of transitions and training steps."""
 
 CLOSING = 0.5

@@ -19,6 +19,7 @@ from node.learner import summary
 from node.learner.attempts.collector import Collector
 from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.attempts.evaluation import EvaluationHistory, Evaluator, solved_by
+from node.learner.errors import DataError
 from node.learner.learning import phases
 from node.learner.learning.compute_hold import ComputeHolder
 from node.learner.learning.loop import Learning
@@ -255,7 +256,15 @@ class Learner:
             if row is not None and row.finished is not None:
                 simulations = row.simulations  # may differ from the settings, if a run continued with other ones
                 outcomes[label] = solved_by(await store.call(Store.evaluated, row.evaluation_id))
+        outcomes, left_out = summary.in_both(outcomes)
+        if left_out:
+            self._run.log.warning("evaluations of other statements: settings have changed", left_out=left_out)
         before, after = outcomes["before"], outcomes["after"]
+        if not before:
+            raise DataError(
+                "the evaluations before and after learning have no statement in common, because the settings have "
+                "changed since the run began: begin a run under another name"
+            )
         comparison = summary.compare(before, after, settings.seed)
         # 2. What was recorded, and what the nodes counted.
         counts = await store.call(Store.counts)

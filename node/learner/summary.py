@@ -129,10 +129,19 @@ def compare(before: Solved, after: Solved, seed: int, level: float = 0.95) -> Co
     )
 
 
+def in_both(outcomes: Mapping[str, Solved]) -> tuple[dict[str, dict[str, bool | None]], int]:
+    """The outcomes of the statements that the evaluations `before` and `after` both have, and how many only one of them
+    has: a run may have gone on with settings that choose other statements."""
+    before, after = outcomes["before"].keys(), outcomes["after"].keys()
+    both = before & after
+    kept = {label: {name: of for name, of in found.items() if name in both} for label, found in outcomes.items()}
+    return kept, len(before ^ after)
+
+
 def by_group(rows: list[TheoremRow], before: Solved, after: Solved) -> dict[str, Any]:
     """Solved before and after, by family and by level: {"family": {name: [total, before, after]}, "level": ...}."""
     tables: dict[str, dict[str, list[int]]] = {"family": {}, "level": {}}
-    for row in rows:
+    for row in (each for each in rows if each.theorem.name in before):
         for kind, name in (("family", row.family), ("level", str(row.level))):
             cell = tables[kind].setdefault(name, [0, 0, 0])
             cell[0] += 1

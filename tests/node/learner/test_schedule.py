@@ -27,6 +27,7 @@ from node.learner.learning.phases import (
     tick,
 )
 from node.learner.learning.schedule import ScheduleSettings, TrainingTime, rate_factor, steps_due, steps_owed
+from tests.node.learner.builders import row
 
 SETTINGS = ScheduleSettings(fresh=100, patience=30, reuse=8, steps_limit=40)
 BUDGET = 0.25
@@ -206,6 +207,14 @@ def test_a_statement_that_is_undecided_on_either_side_is_left_out_and_never_coun
     assert (found.undecided_before, found.undecided_after, found.compared) == (1, 2, 2)
     alone = summary.compare({"a": False, "d": True}, {"a": True, "d": True}, seed=1)
     assert (found.difference, found.low, found.high) == (alone.difference, alone.low, alone.high) == (0.5, 0.0, 1.0)
+
+
+def test_a_run_that_went_on_with_other_statements_is_compared_on_those_of_both_evaluations() -> None:
+    found, left_out = summary.in_both({"before": outcomes(1, 2, total=6), "after": outcomes(1, 7, total=9)})
+    assert left_out == 3 and found["before"] == outcomes(1, 2, total=6) and found["after"] == outcomes(1, total=6)
+    rows = [row(f"t{index}", "test") for index in range(9)]
+    assert summary.by_group(rows, found["before"], found["after"])["level"] == {"1": [6, 2, 1]}
+    assert summary.in_both({"before": {"a": True}, "after": {"b": True}}) == ({"before": {}, "after": {}}, 2)
 
 
 def test_several_banks_are_compared_each_by_itself() -> None:
