@@ -231,10 +231,9 @@ def divided(count: int, parts: Sequence[BankPart], numbers: Sequence[int]) -> di
     count = min(count, len(numbers))
     taken = dict.fromkeys(left, 0)
     while count:
+        # The bank that is furthest behind its share gives the next statement (D'Hondt); the first of equals.
         open_banks = [number for number in left if left[number]]
-        total = sum(parts[number].weight for number in open_banks)
-        # The bank that is furthest behind its share gets the next statement; the first of equals.
-        behind = max(open_banks, key=lambda number: parts[number].weight / total / (taken[number] + 1))
+        behind = max(open_banks, key=lambda number: parts[number].weight / (taken[number] + 1))
         taken[behind] += 1
         left[behind] -= 1
         count -= 1

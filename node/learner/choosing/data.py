@@ -139,8 +139,8 @@ def _sampled(
 
 
 LEAST_THEOREMS = 100
-"""A bank with fewer theorems in its warm start, after the share that the settings ask for, gives more: too few teach a
-network nothing that lasts."""
+"""In a mixture each bank gives at least so many theorems to the warm start, if it has them, whatever share of them the
+settings ask for: a third of the 60 puzzles with short proofs would be 20."""
 
 Numbered = list[tuple[Transition, int]]
 """Transitions, each with the index of its bank."""
