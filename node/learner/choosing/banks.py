@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -20,6 +21,8 @@ from node.bank.importing import Names
 from node.lean.text.canonical import Alike
 
 POCKET = "pocket"
+
+T = TypeVar("T")
 
 _PART = re.compile(r"(?:bank:)?(.+?)(?:\[([^\[\]]*)\])?(?:\*(\d+(?:\.\d+)?))?")
 
@@ -225,18 +228,21 @@ def _share_of_each(parts: Sequence[BankPart], numbers: Sequence[int]) -> dict[in
     return {number: parts[number].weight / count for number, count in Counter(numbers).items()}
 
 
-def divided(count: int, parts: Sequence[BankPart], numbers: Sequence[int]) -> dict[int, int]:
+def by_bank(numbered: Iterable[tuple[T, int]]) -> dict[int, list[T]]:
+    """The elements of each bank, by its index."""
+    grouped: dict[int, list[T]] = {}
+    for each, number in numbered:
+        grouped.setdefault(number, []).append(each)
+    return grouped
+
+
+def divided(count: int, parts: Sequence[BankPart], sizes: Mapping[int, int]) -> dict[int, int]:
     """How many of `count` statements come from each bank, by weight; what a small bank lacks, the others give."""
-    left = dict(Counter(numbers))
-    count = min(count, len(numbers))
-    taken = dict.fromkeys(left, 0)
-    while count:
+    taken = dict.fromkeys(sizes, 0)
+    for _ in range(min(count, sum(sizes.values()))):
         # The bank that is furthest behind its share gives the next statement (D'Hondt); the first of equals.
-        open_banks = [number for number in left if left[number]]
-        behind = max(open_banks, key=lambda number: parts[number].weight / (taken[number] + 1))
-        taken[behind] += 1
-        left[behind] -= 1
-        count -= 1
+        open_banks = [number for number in sizes if taken[number] < sizes[number]]
+        taken[max(open_banks, key=lambda number: parts[number].weight / (taken[number] + 1))] += 1
     return taken
 
 

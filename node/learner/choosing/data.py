@@ -130,12 +130,9 @@ def _sampled(
     scored: list[tuple[BankTheorem, int]], count: int, parts: Sequence[BankPart]
 ) -> list[tuple[BankTheorem, int]]:
     """Statements of all banks by weight, of each bank stratified."""
-    wanted = banks.divided(count, parts, [number for _, number in scored])
-    return [
-        (each, number)
-        for number, some in wanted.items()
-        for each in bank.stratified([each for each, its in scored if its == number], some)
-    ]
+    grouped = banks.by_bank(scored)
+    wanted = banks.divided(count, parts, {number: len(some) for number, some in grouped.items()})
+    return [(each, number) for number, some in grouped.items() for each in bank.stratified(some, wanted[number])]
 
 
 LEAST_THEOREMS = 100
@@ -152,10 +149,8 @@ def _supervised(
     """The transitions of the warm start (trained on, held out)."""
     trained: Numbered = []
     held_out: Numbered = []
-    for number in range(len(parts)):
-        own = [each for each, its in given if its == number]
-        theorems = len({each.theorem for each in own})
-        enough = min(1.0, LEAST_THEOREMS / max(1, theorems)) if len(parts) > 1 else 0.0
+    for number, own in banks.by_bank(given).items():
+        enough = LEAST_THEOREMS / len({each.theorem for each in own}) if len(parts) > 1 else 0.0
         first, second = split_held_out(own, max(share, enough))
         trained += [(each, number) for each in first]
         held_out += [(each, number) for each in second]
