@@ -408,6 +408,9 @@ class View:
             await connection.close()
 
     def _hear(self, _: str, heartbeat: Heartbeat) -> None:
+        if heartbeat.role == "learner":  # a restarted one counts on from the records: its numbers replace the old one's
+            for node in [node for node, role in self._roles.items() if role == "learner"]:
+                del self._roles[node], self._values[node]
         self._values[heartbeat.node_id] = heartbeat.values
         self._roles[heartbeat.node_id] = heartbeat.role
         if heartbeat.role == "learner" and heartbeat.state in PHASES and heartbeat.state != self._phase:

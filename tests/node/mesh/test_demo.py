@@ -17,6 +17,7 @@ from common.life.process import kill_group, spawn_child
 from node.command import demo
 from node.command.demo import plan_for
 from tests.commands import Called
+from tests.message_values import heartbeat
 from tests.node.learner.builders import write_bank
 
 WANTED = (
@@ -122,6 +123,14 @@ def test_the_table_of_a_run_on_several_banks_has_a_line_for_each(capsys: pytest.
     assert "1 -> 5 of 9, +25.0 (+20.0 to +30.0)" in words and "puzzles*4" in words
     demo.show_summary(plain | {"solved_by": {}})
     assert "puzzles" not in capsys.readouterr().out
+
+
+def test_the_numbers_of_a_learner_that_was_killed_are_not_added_to_those_of_the_next(tmp_path: Path) -> None:
+    view = demo.View(tmp_path, demo.DemoSettings())
+    nodes = [("learner", "a", 5.0), ("prover", "b", 5.0), ("prover", "c", 5.0), ("learner", "d", 6.0)]
+    for role, node, value in nodes:
+        view._hear("", heartbeat(node, role, n=value))
+    assert view.totals() == {"learner.n": 6.0, "prover.n": 10.0}
 
 
 # --- configuration ----------------------------------------------------------------------------------------------------
