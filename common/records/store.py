@@ -220,6 +220,10 @@ class EvaluationRecords(Database):
             outcomes.append(None if outcome is None else AttemptOutcome(outcome))
         return [Tried(*statement, tuple(outcomes)) for statement, outcomes in statements.items()]
 
+    def budgets(self, evaluation: int) -> dict[str, int]:
+        """The simulations that each statement of an evaluation was given."""
+        return dict(self._rows("SELECT theorem_id, simulations FROM attempts WHERE evaluation_id = ?", evaluation))
+
     def evaluation_costs(self, evaluation: int) -> dict[str, float]:
         """Total costs of the attempts of one evaluation (`COSTS`)."""
         (row,) = self._rows(

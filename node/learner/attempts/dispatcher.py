@@ -100,14 +100,23 @@ class Dispatcher:
         self.outstanding[purpose] = max(0, self.outstanding.get(purpose, 0) - 1)
         self._to_publish.set()
 
-    async def evaluate(self, rows: Iterable[TheoremRow], evaluation: int, weights: int, simulations: int) -> None:
+    async def evaluate(
+        self,
+        rows: Iterable[TheoremRow],
+        evaluation: int,
+        weights: int,
+        simulations: int,
+        budgets: Mapping[str, int] | None = None,
+    ) -> None:
         """Dispatch attempts on test statements with pinned weights. Seeds derive from the theorem, so every evaluation
-        of a theorem has the same seed."""
+        of a theorem has the same seed. `budgets`: simulations of statements that have their own, whatever
+        `simulations` and the factors of banks say."""
         planned = []
         for row in rows:
             seed = derive_seed(self._run.settings.seed, "eval", row.theorem.name)
             number = self._next()
-            attempt = self._attempt(number, row, Purpose.EVAL, simulations, seed, weights)
+            budget = (budgets or {}).get(row.theorem.name) or self._budget(row, simulations)
+            attempt = self._attempt(number, row, Purpose.EVAL, budget, seed, weights)
             planned.append(Planned(number, attempt, evaluation))
         await self._dispatch(planned)
 
@@ -143,7 +152,8 @@ class Dispatcher:
             seed = derive_seed(self._run.settings.seed, "train", number)
             disproof = choice.disproof and negated(row.theorem) is not None
             purpose = Purpose.DISPROVE if disproof else Purpose.TRAIN
-            attempt = self._attempt(number, row, purpose, choice.simulations, seed, None, choice.explore)
+            budget = self._budget(row, choice.simulations)
+            attempt = self._attempt(number, row, purpose, budget, seed, None, choice.explore)
             planned.append(Planned(number, attempt))
             self._run.matchmaker.dispatched(choice.theorem_id)
         await self._dispatch(planned)
@@ -167,6 +177,10 @@ class Dispatcher:
     def _next(self) -> int:
         self._number += 1
         return self._number - 1
+
+    def _budget(self, row: TheoremRow, simulations: int) -> int:
+        """The simulations of an attempt, after the factor of the statement's bank."""
+        return max(1, round(simulations * self._run.data.budget_factors.get(row.theorem.name, 1.0)))
 
     def _attempt(
         self,
@@ -192,7 +206,7 @@ class Dispatcher:
             theorem_id=row.theorem.name,
             theorem=(negated(row.theorem) if purpose is Purpose.DISPROVE else None) or row.theorem,
             purpose=purpose,
-            simulations=max(1, round(simulations * self._run.data.budget_factors.get(row.theorem.name, 1.0))),
+            simulations=simulations,
             seed=seed,
             weights=weights,
             samples=asked.samples,

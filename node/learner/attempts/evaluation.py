@@ -204,15 +204,16 @@ class Evaluator:
         store, settings = self._run.store, self._run.settings.evaluation
         row = await store.call(Store.evaluation, label)
         weights = row.weights if row is not None else (await self._publisher.publish()).version
-        # If a run continues with other settings, its evaluations still use the number of simulations of the first one.
-        same = row or await store.call(Store.evaluation, phases.EVALUATIONS[phases.EVALUATE_BEFORE])
-        simulations = same.simulations if same is not None else settings.simulations
+        # If a run continues with other settings, its evaluations still use the numbers of simulations of the first one.
+        first = await store.call(Store.evaluation, phases.EVALUATIONS[phases.EVALUATE_BEFORE])
+        simulations = (row or first or settings).simulations
+        budgets = await store.call(Store.budgets, first.evaluation_id) if first is not None else {}
         await self._publisher.pin([weights], PHASE)
         await store.call(Store.begin_evaluation, label, weights, simulations, now())
         row = await store.call(Store.evaluation, label)
         assert row is not None
         while not self._run.stopping:
-            if await self._go_on(row, self._run.data.test, share=1.0):
+            if await self._go_on(row, self._run.data.test, share=1.0, budgets=budgets):
                 return True
             await self._run.wait(LOOK_EVERY)
         return False
@@ -288,8 +289,15 @@ class Evaluator:
 
     # --- one evaluation ---------------------------------------------------------------------------------------------
 
-    async def _go_on(self, row: EvaluationRow, statements: Sequence[TheoremRow], share: float) -> bool:
-        """Go on with an evaluation on a share of the search slots. Returns True when it has ended."""
+    async def _go_on(
+        self,
+        row: EvaluationRow,
+        statements: Sequence[TheoremRow],
+        share: float,
+        budgets: Mapping[str, int] | None = None,
+    ) -> bool:
+        """Go on with an evaluation on a share of the search slots. Returns True when it has ended. `budgets`:
+        simulations of statements that the run's first evaluation has attempted."""
         retries = self._run.settings.evaluation.retries
         # 1. What is known so far.
         outcomes = await self._run.store.call(Store.evaluated, row.evaluation_id)
@@ -303,7 +311,7 @@ class Evaluator:
             if share < 1:
                 self._dispatcher.reserved = max(1, int(await self._dispatcher.slots() * share))
                 unattempted = unattempted[: max(0, self._dispatcher.reserved - outstanding)]
-            await self._dispatcher.evaluate(unattempted, row.evaluation_id, row.weights, row.simulations)
+            await self._dispatcher.evaluate(unattempted, row.evaluation_id, row.weights, row.simulations, budgets)
             return False
         # 3. When the last attempt has its result, the evaluation has, too.
         if outstanding:

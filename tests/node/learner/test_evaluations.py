@@ -49,11 +49,13 @@ def test_only_what_infrastructure_failed_is_tried_again(attempts: list[AttemptOu
     assert needs_attempt(attempts, retries=2) is needed
 
 
-async def after_one(run: Run, bus: Bus, folder: Path, answer: Callable[[Attempt], AttemptOutcome]) -> Evaluator:
+async def after_one(
+    run: Run, bus: Bus, folder: Path, answer: Callable[[Attempt], AttemptOutcome], label: str = "before"
+) -> Evaluator:
     """One evaluation, with every attempt recorded as `answer` has it."""
     dispatcher = await Dispatcher.create(run)
     evaluator = Evaluator(run, dispatcher, Publisher(run, StandInTrainer(folder)), EvaluationHistory(run, lambda: 0.0))
-    tasks = [asyncio.create_task(dispatcher.work()), asyncio.create_task(evaluator.evaluate("before"))]
+    tasks = [asyncio.create_task(dispatcher.work()), asyncio.create_task(evaluator.evaluate(label))]
     try:
         while not tasks[1].done():
             for lease in await bus.lease(f"todo-{Purpose.EVAL}", Attempt, limit=4, wait=0.1):
@@ -86,6 +88,24 @@ async def test_lost_attempts_are_repeated_and_all_lost_is_undecided(run: Run, bu
     outcomes = await run.store.call(Store.evaluated, row.evaluation_id)
     assert outcomes == {"v": [ERROR, ERROR], "w": [UNDECIDED, PROVED]}
     assert solved_by(outcomes) == {"v": None, "w": True}
+
+
+async def test_an_evaluation_searches_as_long_as_the_first_one_after_settings_changed(
+    run: Run, bus: Bus, tmp_path: Path
+) -> None:
+    budgets: list[tuple[str, int]] = []
+
+    def answer(attempt: Attempt) -> AttemptOutcome:
+        budgets.append((attempt.theorem_id, attempt.simulations))
+        return FAILED
+
+    run.settings.evaluation.simulations = 4
+    run.data.budget_factors.update(w=2.5)
+    await after_one(run, bus, tmp_path, answer)
+    run.settings.evaluation.simulations = 8
+    run.data.budget_factors.update(v=3.0, w=7.0)
+    await after_one(run, bus, tmp_path, answer, "after")
+    assert sorted(budgets) == [("v", 4), ("v", 4), ("w", 10), ("w", 10)]
 
 
 def test_shares_are_of_the_decided_statements_by_level_and_family() -> None:

@@ -35,7 +35,7 @@ export const page = {
         { label: "share", number: true, cell: (each) => percent(each.share.rate) },
         { label: "95 % interval", number: true, cell: (each) => `${percent(each.share.low)} to ${percent(each.share.high)}` },
         { label: "undecided", number: true, cell: (each) => number(each.undecided), title: "Infrastructure failed" },
-        { label: "simulations", number: true, cell: (each) => number(each.simulations) },
+        { label: "simulations", number: true, cell: (each) => number(each.simulations), title: "Of each search; a bank with a budget factor has that many times as many" },
         { label: "Lean attempts", number: true, cell: (each) => number(each.lean_attempts) },
         { label: "ended", cell: (each) => moment(each.time) },
       ],
