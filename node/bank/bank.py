@@ -13,7 +13,7 @@ import random
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -154,6 +154,29 @@ def _placed(theorem: Theorem, row: _Statement, contexts: Mapping[str, Context], 
         raise BankError(f"{path}: no context {row.context}, which {row.name} of {split} needs; {_remedy(directory)}")
     place = Place(contexts[row.context], row.place.before, row.place.after, row.place.tactic)
     return msgspec.structs.replace(theorem, place=place)
+
+
+_FAMILIES = re.compile(r"(.*[^\[\]\s])\s*\[([^\[\]]*)\]")
+
+
+def families_of(text: str) -> tuple[str, frozenset[str]]:
+    """The name before `[FAMILY, ...]`, and these families; none of them: all. A path that is there is a name, whatever
+    brackets it has. Raises BankError if the brackets are empty."""
+    match = _FAMILIES.fullmatch(text)
+    if match is None or Path(text.removeprefix("bank:")).exists():
+        return text, frozenset()
+    named = frozenset(name.strip() for name in match[2].split(",")) - {""}
+    if not named:
+        raise BankError(f"{text!r}: the brackets name no family")
+    return match[1], named
+
+
+def check_families(where: str, named: frozenset[str], known: Iterable[str]) -> None:
+    """Raises BankError if some families that were named are not there."""
+    if missing := named - (there := set(known)):
+        raise BankError(
+            f"{where}: no statement of the families {', '.join(sorted(missing))}; it has {', '.join(sorted(there))}"
+        )
 
 
 def splits(directory: Path = DIRECTORY) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Reads the benchmarks of `proofmesh eval`: `pocket:test`, `textbook`, `bank:FOLDER`, `minif2f:test` and other known
-data sets, or files. Each row is counted: as a statement, or as unreadable with the reason."""
+data sets, or files; whole, or some families of them. Each row is counted: as a statement, or as unreadable with the
+reason."""
 
 from __future__ import annotations
 
@@ -88,19 +89,35 @@ class Benchmark:
 
 def load_benchmark(spec: str, *, data: Sequence[Path] = (), revision: str = "") -> Benchmark:
     """Read a benchmark: `pocket[:SPLIT]`, `witness[:SPLIT]`, `words[:SPLIT]`, `textbook`, `bank:FOLDER[:SPLIT]`,
-    `NAME[:SPLIT]` of a known data set, or `FILE[,FILE]`.
+    `NAME[:SPLIT]` of a known data set, or `FILE[,FILE]`. Behind a name, `[FAMILY, ...]` keeps some families alone:
+    `puzzles[Wheels7]:test`.
 
     The default of SPLIT is `test`, and for a bank with statements in one split only, this one. `data`: folders with
     local copies of data sets. `revision`: revision of the hub's copy. It needs no Lean: `check_lean` asks
     whether the statements fit one. Raises BankError.
     """
-    benchmark = _load(spec.strip(), data, revision)
+    name, families, split = _parsed(spec.strip())
+    benchmark = replace(_load(name + split, data, revision), spec=spec.strip())
+    if families:
+        bank.check_families(name, families, (each.family for each in benchmark.statements))
+        kept = tuple(each for each in benchmark.statements if each.family in families)
+        benchmark = replace(benchmark, statements=kept, unread=())
     if not benchmark.statements:
         first = f": {benchmark.unread[0].name}: {benchmark.unread[0].reason}" if benchmark.unread else ""
         raise BankError(
             f"{spec}: there is no statement in it ({benchmark.rows} rows{first}); check the file or the split"
         )
     return benchmark
+
+
+def _parsed(spec: str) -> tuple[str, frozenset[str], str]:
+    """A benchmark's name, its families (none: all), and its split with the colon. Raises BankError."""
+    name, families = bank.families_of(spec)
+    if families:
+        return name, families, ""
+    before, colon, split = spec.rpartition(":")
+    name, families = bank.families_of(before)
+    return (name, families, colon + split) if families else (spec, families, "")
 
 
 def check_lean(benchmark: Benchmark, toolchain: LeanToolchain) -> None:

@@ -68,7 +68,8 @@ class EvalSettings:
 
     bench: str
     """The statements to prove: `pocket:test`, `bank:FOLDER`, a known data set such as `minif2f:test` (`proofmesh bank
-    list`), or files (.jsonl, .json, .parquet, .txt, .lean), separated by commas."""
+    list`), or files (.jsonl, .json, .parquet, .txt, .lean), separated by commas. Of some families alone:
+    `puzzles[Wheels7]:test`."""
 
     policy: str = ""
     """The policy that proposes tactics: `own:PATH` (a checkpoint, or the newest one of a run's folder),

@@ -16,7 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from node.bank import bank
-from node.bank.bank import BankTheorem, BankTransition
+from node.bank.bank import BankError, BankTheorem, BankTransition
 from node.bank.importing import Names
 from node.lean.text.canonical import Alike
 
@@ -24,11 +24,7 @@ POCKET = "pocket"
 
 T = TypeVar("T")
 
-_PART = re.compile(r"(?:bank:)?(.+?)(?:\[([^\[\]]*)\])?(?:\*(\d+(?:\.\d+)?))?")
-
-
-class BanksError(ValueError):
-    """A bank setting cannot be parsed, or the settings contradict each other. The message names the setting."""
+_PART = re.compile(r"(?:bank:)?(.+?)(?:\*(\d+(?:\.\d+)?))?")
 
 
 @dataclass(frozen=True)
@@ -52,40 +48,37 @@ class BankPart:
 
 
 def parse(text: str) -> BankPart:
-    """Parse `WHERE[FAMILY, ...]*WEIGHT`. Raises BanksError."""
+    """Parse `WHERE[FAMILY, ...]*WEIGHT`. Raises BankError."""
     match = _PART.fullmatch(text.strip())
     if match is None:
-        raise BanksError(f"{text!r}: write FOLDER, FOLDER*WEIGHT or FOLDER[FAMILY, ...]*WEIGHT, such as pocket*0.5")
-    where, families, weight = match[1].strip(), match[2], float(match[3] or 1)
+        raise BankError(f"{text!r}: write FOLDER, FOLDER*WEIGHT or FOLDER[FAMILY, ...]*WEIGHT, such as pocket*0.5")
+    (where, families), weight = bank.families_of(match[1].strip()), float(match[2] or 1)
     if weight <= 0:
-        raise BanksError(f"{text!r}: the weight must be more than 0")
-    named = frozenset(name.strip() for name in (families or "").split(",")) - {""}
-    if families is not None and not named:
-        raise BanksError(f"{text!r}: the brackets name no family")
-    return BankPart(where, weight, named)
+        raise BankError(f"{text!r}: the weight must be more than 0")
+    return BankPart(where, weight, families)
 
 
 def parts_of(one: str, several: Sequence[str]) -> list[BankPart]:
     """The banks that `[learner] bank` or `banks` name; if both are empty, the bank that comes with proofmesh.
 
-    Raises BanksError.
+    Raises BankError.
     """
     if one and several:
-        raise BanksError("bank and banks are both given: name one bank in `bank`, or all of them in `banks`")
+        raise BankError("bank and banks are both given: name one bank in `bank`, or all of them in `banks`")
     parts = [parse(text) for text in several] if several else [BankPart(one or POCKET)]
     folders = Counter(each.directory.resolve() for each in parts)
     if repeated := [folder for folder, count in folders.items() if count > 1]:
-        raise BanksError(f"banks: {repeated[0]} is named more than once")
+        raise BankError(f"banks: {repeated[0]} is named more than once")
     return parts
 
 
 def budget_factors(texts: Sequence[str], parts: Sequence[BankPart]) -> list[float]:
     """For each bank, how many times as many simulations as given its attempts and evaluations get; 1 for banks that
-    `texts` (`WHERE*FACTOR`) do not name. Raises BanksError."""
+    `texts` (`WHERE*FACTOR`) do not name. Raises BankError."""
     factors = {each.directory.resolve(): each for each in map(parse, texts)}
     for folder, each in factors.items():
         if each.families or folder not in (part.directory.resolve() for part in parts):
-            raise BanksError(f"budget_factors: {each.where!r} is none of the run's banks; write FOLDER*FACTOR")
+            raise BankError(f"budget_factors: {each.where!r} is none of the run's banks; write FOLDER*FACTOR")
     return [factors[folder].weight if (folder := part.directory.resolve()) in factors else 1.0 for part in parts]
 
 
@@ -129,7 +122,7 @@ def load(parts: Sequence[BankPart], split: str, *, scored: bool) -> BankContent:
 
 
 def _single(part: BankPart, split: str, scored: bool, *, alone: bool) -> BankContent:
-    """Read one bank, before decontamination. Raises BankError, BanksError."""
+    """Read one bank, before decontamination. Raises BankError."""
     directory, splits = part.directory, bank.splits(part.directory)
     content = BankContent(digest=bank.digest(directory))
     if alone or "train" in splits or not splits:  # for an empty bank, load_statements raises the error that explains
@@ -144,13 +137,8 @@ def _single(part: BankPart, split: str, scored: bool, *, alone: bool) -> BankCon
 
 
 def _keep_families(content: BankContent, part: BankPart) -> None:
-    """Remove what belongs to other families; all that the bank holds out stays held out. Raises BanksError."""
-    known = {each.family for each, _ in (*content.train, *content.scored)}
-    if missing := part.families - known:
-        raise BanksError(
-            f"{part.where}: no train or evaluation statement of the families {', '.join(sorted(missing))}; "
-            f"it has {', '.join(sorted(known))}"
-        )
+    """Remove what belongs to other families; all that the bank holds out stays held out. Raises BankError."""
+    bank.check_families(part.where, part.families, (each.family for each, _ in (*content.train, *content.scored)))
     content.train = [pair for pair in content.train if pair[0].family in part.families]
     content.scored = [pair for pair in content.scored if pair[0].family in part.families]
     content.transitions = [pair for pair in content.transitions if pair[0].family in part.families]

@@ -73,7 +73,7 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
         parts = banks.parts_of(settings.bank, settings.banks)
         budgets = banks.budget_factors(settings.budget_factors, parts)
         content = banks.load(parts, split, scored=evaluates(settings))
-    except (bank.BankError, banks.BanksError) as error:
+    except bank.BankError as error:
         raise DataError(str(error)) from error
     # 2. Statements to score and to attempt. The sample of scored ones has a fixed seed: runs with different seeds are
     #    scored on the same statements.

@@ -140,6 +140,20 @@ def test_a_bank_is_a_benchmark_with_its_flaws_and_its_source(data, tmp_path):
     assert found.digest == load_benchmark("minif2f:test", data=[data]).digest
 
 
+def test_of_a_benchmark_some_families_are_kept_unless_a_file_has_brackets_in_its_name(tmp_path):
+    for spec in ("puzzles[Wheels7]", "puzzles[Wheels7]:test", "puzzles [ Wheels7, Ring8 ]:valid"):
+        found = load_benchmark(spec)
+        assert {each.family for each in found.statements} <= {"Wheels7", "Ring8"} and found.spec == spec
+    whole, part = load_benchmark("puzzles:test"), load_benchmark("puzzles[Wheels7]:test")
+    assert part.statements == tuple(each for each in whole.statements if each.family == "Wheels7")
+    assert part.digest != whole.digest and part.split == "test"
+    file = tmp_path / "mine[new].txt"
+    file.write_text("theorem a : 1 = 1\n")
+    out = imported(tmp_path, file).rename(tmp_path / "bank[new]")
+    for spec in (str(file), str(out), f"bank:{out}", f"bank:{out}:train"):
+        assert len(load_benchmark(spec).statements) == 1
+
+
 def test_a_bank_whose_statements_are_all_in_train_is_evaluated_on_them_and_one_without_test_names_its_splits(tmp_path):
     """README: `bank import MyStatements.lean --out bank`, then `eval --bench bank:bank`."""
     (tmp_path / "Mine.lean").write_text("theorem a : 1 = 1 := by sorry\n\ntheorem b : 2 = 2 := by sorry\n")
@@ -181,6 +195,8 @@ def test_an_imported_bank_may_stand_for_a_data_set_says_what_it_lacks_and_is_ref
         ("minif2f:train", "minif2f has no split 'train', but valid and test"),
         ("pocket:dev", "no split 'dev'"),
         ("bank:nowhere", "nowhere: no such folder"),
+        ("puzzles[Wheels9]:test", "no statement of the families Wheels9; it has Hinge8, Ring8, Wheels7, Wheels8"),
+        ("puzzles[]", "the brackets name no family"),
     ],
 )
 def test_an_unknown_benchmark_is_one_clear_line(spec, says):

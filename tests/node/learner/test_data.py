@@ -16,7 +16,7 @@ from node.bank import bank
 from node.bank.bank import BankTransition
 from node.bank.importing import Imported, write as write_imported
 from node.learner.choosing import data
-from node.learner.choosing.banks import BankPart, BanksError, load as load_banks, parse, parts_of
+from node.learner.choosing.banks import BankPart, load as load_banks, parse, parts_of
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
 from node.learner.errors import DataError
 from node.learner.learning.warm_start import key, warm_start
@@ -174,7 +174,7 @@ def test_a_bank_is_a_folder_and_a_weight_and_perhaps_families() -> None:
     ],
 )
 def test_banks_in_no_known_form_are_refused(one: str, several: list[str], says: str) -> None:
-    with pytest.raises(BanksError, match=says):
+    with pytest.raises(bank.BankError, match=says):
         parts_of(one, several)
 
 
