@@ -18,7 +18,6 @@ from node.lean.backend import Backend
 from node.lean.opened import open_lean
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain, library
-from node.lean.worker.pool import Pool
 from node.llm.settings import ModelSettings
 from node.play.here import LocalAttempts
 from node.play.policies import parse
@@ -83,7 +82,7 @@ class LoneVenue:
     @property
     def gather_seconds(self) -> float:
         """Proofs wait longer with a header that takes long: each batch imports it again while the searches go on."""
-        header = self._workers.header_seconds if isinstance(self._workers, Pool) else 0.0
+        header = self._workers.header_seconds if self._workers is not None else 0.0
         return max(GATHER_SECONDS, GATHER_HEADERS * header)
 
     async def refusals(self, statements: Sequence[StatementRecord]) -> dict[str, str]:

@@ -100,6 +100,10 @@ class Backend(Protocol):
     def restarts(self) -> int:
         """Processes that have crashed or were killed by a limit, so far."""
 
+    @property
+    def header_seconds(self) -> float:
+        """Seconds that the slowest live process took to start with its header; 0 if that is not known here."""
+
     def resident_mb(self) -> float:
         """Resident memory of the processes in MB; 0 if they run on another machine."""
 

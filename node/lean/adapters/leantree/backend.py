@@ -246,6 +246,7 @@ class LeanTreeBackend:
     """Runs batches on a LeanTree server. Use it from one event loop."""
 
     in_files: ClassVar[bool] = False
+    header_seconds: ClassVar[float] = 0.0
 
     url: str
     processes: int

@@ -50,6 +50,7 @@ class ReplBackend:
     """Runs batches on REPL processes, which start on demand. Use it from one event loop."""
 
     in_files: ClassVar[bool] = False
+    header_seconds: ClassVar[float] = 0.0
 
     toolchain: LeanToolchain
     """Gives the REPL's environment and folder, and the header of theorems."""
