@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -74,6 +75,10 @@ R = TypeVar("R", bound=Message)
 
 UNKNOWN_WEIGHTS_PAUSE = 0.5
 """Seconds before a request is sent again to a node that does not have the requested weights yet."""
+
+UNKNOWN_WEIGHTS_SECONDS = 60.0
+"""Seconds until weights that no node has count as missing. A client may ask for a version that never was, and its
+attempt must not keep a search slot for as long as a mesh without inference nodes is waited for."""
 
 
 @dataclass(frozen=True)
@@ -354,6 +359,7 @@ class Bus:
         """`common.bus.asking.Asking.ask`. A node without the requested weights does not end it: another node may have
         them, or this one has them soon."""
         end = self.connected_seconds() + patience
+        unknown_until = math.inf
         while True:
             left = end - self.connected_seconds()
             try:
@@ -361,7 +367,11 @@ class Bus:
                     subject, message, reply, timeout=timeout, deadline=left, clock=self.connected_seconds
                 )
             except RemoteFailure as failure:
-                if failure.kind is not FailureKind.UNKNOWN_WEIGHTS or left < UNKNOWN_WEIGHTS_PAUSE:
+                if failure.kind is not FailureKind.UNKNOWN_WEIGHTS:
+                    raise
+                now = self.connected_seconds()
+                unknown_until = min(unknown_until, now + UNKNOWN_WEIGHTS_SECONDS)
+                if min(end, unknown_until) - now < UNKNOWN_WEIGHTS_PAUSE:
                     raise
                 await asyncio.sleep(UNKNOWN_WEIGHTS_PAUSE)
             except Unanswered:

@@ -10,7 +10,7 @@ import pytest
 
 from broker import streams
 from broker.launcher import Server
-from common.bus import Bus, BusSettings, BusyError, Here, Unanswered
+from common.bus import Bus, BusSettings, BusyError, Here, RemoteFailure, Unanswered
 from common.lean import Branch, Outcome, OutcomeKind, Theorem
 from common.limits import LONGEST
 from common.protocol import subjects
@@ -276,6 +276,17 @@ async def test_waiting_for_weights_and_asking_busy_nodes_share_one_patience(bus:
     with pytest.raises(BusyError):
         await policy(bus, patience=1.5).advise("⊢ True", 3, seed=1)
     assert len(asked) == 3, "after two pauses of half a second, a second more is too much"
+
+
+async def test_weights_that_no_node_has_do_not_hold_a_search_as_long_as_no_node_at_all(
+    bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("common.bus.bus.UNKNOWN_WEIGHTS_SECONDS", 1.2)
+    missing = Failure(reason="weights 7 are not served here", kind=FailureKind.UNKNOWN_WEIGHTS)
+    asked = await answer_tactics(bus, [missing] * 9)
+    with pytest.raises(RemoteFailure, match="not served here"):
+        await policy(bus, patience=600.0).advise("⊢ True", 3, seed=1)
+    assert len(asked) == 3, "at the beginning and after two pauses of half a second"
 
 
 async def test_value_that_is_no_number_is_refused(bus: Bus) -> None:
