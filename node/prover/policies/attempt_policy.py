@@ -203,7 +203,13 @@ class AttemptPolicies:
 
     def _opened_policy(self, name: PolicyName, sampling: Sampling) -> LanguageModelPolicy:
         model = self._sources.model(name)
-        return LanguageModelPolicy(model.sampler, model.template, sampling=sampling, dropped=model.dropped)
+        return LanguageModelPolicy(
+            model.sampler,
+            model.template,
+            sampling=sampling,
+            resampling=self._settings.search.resampling_temperature,
+            dropped=model.dropped,
+        )
 
     def _opened_proofs(self, name: PolicyName, sampling: Sampling) -> SampledProofs:
         model = self._sources.model(name)

@@ -45,11 +45,13 @@ class LanguageModelPolicy:
         template: Template,
         *,
         sampling: Sampling = PLAIN,
+        resampling: float = 0.0,
         value: float = VALUE,
         dropped: Counter[str] | None = None,
     ) -> None:
         """`sampling`: with `PLAIN`, the settings of the model family's authors are used. Its stop texts are added to
-        the family's. `dropped`: counts samples without a tactic, by reason.
+        the family's. `resampling`: lowest temperature at which a state is sampled again. `dropped`: counts samples
+        without a tactic, by reason.
 
         Raises BadPolicy for a template of whole proofs, and for `distinct` samples, which servers do not support.
         """
@@ -63,6 +65,7 @@ class LanguageModelPolicy:
         self._sampler = sampler
         self._template = template
         self._decoding = decoding_of(template, sampling)
+        self._again = replace(self._decoding, temperature=max(self._decoding.temperature, resampling))
         self._value = value
         self._premises: FindPremises | None = None
         self.dropped: Counter[str] = Counter() if dropped is None else dropped
@@ -83,7 +86,7 @@ class LanguageModelPolicy:
     async def advise(self, state: str, samples: int, seed: int, again: bool = False) -> Advice:
         """Raises BadAdvice if the model gave no samples, and StateTooLong if the goals exceed its context."""
         try:
-            drawn = await self._drawn(state, samples, seed)
+            drawn = await self._drawn(state, samples, seed, self._again if again else self._decoding)
         except PromptTooLong as error:
             _unread.labels(self._template.name).inc()
             raise StateTooLong(str(error), self._value) from error
@@ -92,19 +95,19 @@ class LanguageModelPolicy:
         return Advice(
             self._proposals(state, drawn),
             self._value,
-            exhausted=self._decoding.temperature == 0,  # greedy decoding gives the same samples again
+            exhausted=self._again.temperature == 0,  # greedy decoding gives the same samples again
             samples=len(drawn),
             tokens=sum(sample.token_count for sample in drawn),
         )
 
-    async def _drawn(self, state: str, samples: int, seed: int) -> Sequence[Sample]:
+    async def _drawn(self, state: str, samples: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
         """Samples for a state, whose prompt is shortened until it fits the server's context. Raises SamplerError,
         PromptTooLong."""
         premises = await self._premises(state) if self._premises is not None else ()
         while True:
             prompt = tactic_prompt(self._template, state, premises=premises)
             try:
-                drawn = await self._sampler.sample(prompt, samples, seed, self._decoding)
+                drawn = await self._sampler.sample(prompt, samples, seed, decoding)
             except ContextExceeded:
                 self._shorten(prompt)
                 continue

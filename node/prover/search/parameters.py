@@ -46,7 +46,7 @@ class SearchParameters:
     resampling_temperature: Temperature = 0.0
     """When a state is sampled again, the temperature is at least this. A network that is sure of itself otherwise gives
     the same tactics again. 1.5 proves more where proofs are long (docs/results.md). 0: the temperature of the first
-    samples, as in the pseudocode. It is for our own networks; language models are sampled as before."""
+    samples, as in the pseudocode."""
     dead_after: Positive = 2
     """A state without live tactics is dead after this many expansions."""
     length_exponent: Share = 0.5

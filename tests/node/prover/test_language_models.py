@@ -57,6 +57,15 @@ async def test_the_prompt_is_the_familys_and_so_is_the_sampling_unless_something
     assert model.asked[1][3] == Decoding(0.5, 0.9, template.sampling.max_tokens, ("<|im_end|>", "\n"))
 
 
+@pytest.mark.parametrize(("first", "least", "then"), [(0.0, 0.0, 0.0), (0.0, 1.5, 1.5), (2.0, 1.5, 2.0)])
+async def test_a_state_is_sampled_again_at_its_own_temperature(first: float, least: float, then: float) -> None:
+    model = Model(sampled("simp"))
+    policy = LanguageModelPolicy(model, sums(), sampling=Sampling(first), resampling=least)
+    found = [await policy.advise(STATE, 6, 7, again) for again in (False, True)]
+    assert [asked[3].temperature for asked in model.asked] == [first, then]
+    assert {advice.exhausted for advice in found} == {then == 0}, "greedy samples are always the same"
+
+
 async def test_duplicates_add_their_mass_and_what_is_no_tactic_is_dropped_and_counted() -> None:
     told = (("simp", -200.0), ("exact h.1", -100.0, -100.0), (" simp ", -1.0, -199.0, 0.0), ("sorry", -1.0), ("", -1.0))
     model = Model(*(sampled(*each) for each in told), sampled("rw [a", -1.0, -2.0, cut=True))
