@@ -30,7 +30,7 @@ from node.lean.text.script import proof_lines
 DIRECTORY = bundled_bank()
 BUNDLED = {
     name: bundled_bank(name)
-    for name in ("pocket", "witness", "words", "puzzles", "accumulators", "combinators", "textbook")
+    for name in ("pocket", "witness", "words", "puzzles", "wheels", "accumulators", "combinators", "textbook")
 }
 """The banks of proofmesh by name; all are for training but `textbook`, which is only for evaluation."""
 
@@ -39,6 +39,7 @@ BUILT_BY = {
     "witness": "build --profile witness",
     "words": "build --profile words",
     "puzzles": "build --profile puzzles",
+    "wheels": "build --profile wheels",
     "accumulators": "build --profile accumulators",
     "combinators": "build --profile combinators",
     "textbook": "textbook",
