@@ -361,7 +361,8 @@ class Bus:
         end = self.connected_seconds() + patience
         unknown_until = math.inf
         while True:
-            left = end - self.connected_seconds()
+            asked = self.connected_seconds()
+            left = end - asked
             try:
                 return await self.request_patiently(
                     subject, message, reply, timeout=timeout, deadline=left, clock=self.connected_seconds
@@ -370,6 +371,8 @@ class Bus:
                 if failure.kind is not FailureKind.UNKNOWN_WEIGHTS:
                     raise
                 now = self.connected_seconds()
+                if now - asked > timeout:  # in between nodes were busy or away
+                    unknown_until = math.inf
                 unknown_until = min(unknown_until, now + UNKNOWN_WEIGHTS_SECONDS)
                 if min(end, unknown_until) - now < UNKNOWN_WEIGHTS_PAUSE:
                     raise

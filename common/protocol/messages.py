@@ -16,7 +16,7 @@ import msgspec
 
 from common.files import NOT_JSON
 from common.lean import Outcome, Step, Texts, Theorem
-from common.limits import MOST_CANDIDATES, MOST_LISTED, MOST_REPORTED, MOST_SAMPLES, Name, Samples
+from common.limits import LONGEST_NAME, MOST_CANDIDATES, MOST_LISTED, MOST_REPORTED, MOST_SAMPLES, Name, Samples
 from common.output.visible import visible
 from common.settings import PLAIN, Sampling
 
@@ -49,6 +49,10 @@ refused: they would end the search that gets them."""
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**22)]
 """Tokens of one reply: more than its samples can have. The sums of an attempt are among what a result may say."""
+
+
+NodeName = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME, pattern="^[A-Za-z0-9-]*$")]
+"""The id of a node that a reply names, to be part of a subject (`common.life.context.new_node_id`); or empty."""
 
 
 class FailureKind(enum.StrEnum):
@@ -184,7 +188,7 @@ class LeanRunReply(Message, frozen=True):
     """Seconds of Lean time, queueing excluded."""
     longest: Seconds = 0.0
     """Most seconds that this lean-proxy lets a candidate run; 0: it does not say."""
-    holder: Name = ""
+    holder: NodeName = ""
     """The lean-proxy to ask about this theorem next (`lean.run.at.<lean-proxy>`), because its Lean has kept states that
     take long to reach; empty: any."""
 
@@ -639,7 +643,7 @@ class SampleReply(Message, frozen=True):
     """Samples, or the node that works on them."""
 
     samples: Annotated[tuple[TextSample, ...], msgspec.Meta(max_length=MOST_SAMPLES)] = ()
-    at_work: Name = ""
+    at_work: NodeName = ""
     """The node to poll with `SampleWait`; empty: `samples` is the result."""
 
 

@@ -157,6 +157,14 @@ def _placed(theorem: Theorem, row: _Statement, contexts: Mapping[str, Context], 
     return msgspec.structs.replace(theorem, place=place)
 
 
+def is_there(path: str) -> bool:
+    """Whether a path exists; a text that cannot be a path does not."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long, or with a NUL
+        return False
+
+
 _FAMILIES = re.compile(r"(.*[^\[\]\s])\s*\[([^\[\]]*)\]")
 
 
@@ -164,7 +172,7 @@ def families_of(text: str) -> tuple[str, frozenset[str]]:
     """The name before `[FAMILY, ...]`, and these families; none of them: all. A path that is there is a name, whatever
     brackets it has. Raises BankError if the brackets are empty."""
     match = _FAMILIES.fullmatch(text)
-    if match is None or Path(text.removeprefix("bank:")).exists():
+    if match is None or is_there(text.removeprefix("bank:")):
         return text, frozenset()
     named = frozenset(name.strip() for name in match[2].split(",")) - {""}
     if not named:

@@ -136,9 +136,13 @@ def _load(spec: str, data: Sequence[Path], revision: str) -> Benchmark:
         folder, split = _folder_and_split(spec.removeprefix(BANK))
         return _of_bank(spec, folder, split)
     files = [part.strip() for part in spec.split(",") if part.strip()]
-    if files and all(Path(file).exists() for file in files):
-        only_bank = len(files) == 1 and is_bank(Path(files[0]))
-        return _of_bank(spec, Path(files[0]), "") if only_bank else _of_files(spec, files)
+    if files and all(map(bank.is_there, files)):
+        only = Path(files[0])
+        if len(files) == 1 and is_bank(only):
+            return _of_bank(spec, only, "")
+        if len(files) == 1 and (split := _split_in_bank(only)):
+            return _of_bank(spec, only.parent, split)
+        return _of_files(spec, files)
     data_set = KNOWN.get(name.lower())
     if data_set is None:
         raise BankError(_unknown(spec, files))
@@ -153,7 +157,7 @@ def _load(spec: str, data: Sequence[Path], revision: str) -> Benchmark:
 
 def _unknown(spec: str, files: Sequence[str]) -> str:
     """The error for an unknown benchmark, with a similar name."""
-    missing = [file for file in files if not Path(file).exists()]
+    missing = [file for file in files if not bank.is_there(file)]
     if any(file.endswith((*SUFFIXES, *TEXTS)) or "/" in file for file in missing):
         return f"{missing[0]}: no such file; check the path"
     near = difflib.get_close_matches(spec.partition(":")[0].lower(), [*bank.BUNDLED, *KNOWN], n=1)
@@ -163,10 +167,16 @@ def _unknown(spec: str, files: Sequence[str]) -> str:
     return f"no benchmark `{spec}`{meant}: there are {names}, bank:FOLDER, and files ({endings})"
 
 
+def _split_in_bank(file: Path) -> str:
+    """The split of a bank that this file holds, whose other files have its rule and contexts; empty if it is none."""
+    split = file.name.removesuffix(".jsonl.gz")
+    return split if split in bank.SPLITS and is_bank(file.parent) else ""
+
+
 def _folder_and_split(text: str) -> tuple[Path, str]:
     """A bank's folder and the split after it; empty if there is none."""
     folder, _, split = text.rpartition(":")
-    if folder and split in bank.SPLITS and not Path(text).exists():
+    if folder and split in bank.SPLITS and not bank.is_there(text):
         return Path(folder), split
     return Path(text), ""
 

@@ -89,7 +89,10 @@ def _plain(row: Row) -> Raw:
 
 
 def _bank(row: Row) -> Raw:
-    """A split of a bank of ours: name, binders, conclusion."""
+    """A split of a bank of ours: name, binders, conclusion. Raises Refused for a theorem that stands in a file: what is
+    above it there is in another file of the bank."""
+    if row.get("context") or row.get("place"):
+        raise Refused("the theorem stands in a file, whose text is elsewhere in the bank: name the bank's folder")
     theorem = Theorem(_name(row, "name"), _text(row, "binders"), _text(row, "conclusion"))
     return Raw(theorem.name, _text(row, "header"), theorem.signature, split_of(row))
 

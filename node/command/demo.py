@@ -326,10 +326,6 @@ def plan_for(share: float, cores: int, recipe: dict[str, Any]) -> DemoPlan:
     return DemoPlan(fewer, words)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 # --- The display of the demo while it runs, and the table of results at its end --------------------------------------
 
 
@@ -354,8 +350,8 @@ class View:
         self._folder = folder
         self._settings = settings
         self._started = time.monotonic()
-        self._values: dict[str, dict[str, float]] = {}
-        self._roles: dict[str, str] = {}
+        self._told: dict[str, tuple[str, dict[str, float]]] = {}
+        """Role and latest values of each node. It is replaced as a whole: the panel reads it in a thread of its own."""
         self._point: dict[str, float] = {}
         self._step = 0
         self._phase = "starting"
@@ -408,12 +404,10 @@ class View:
             await connection.close()
 
     def _hear(self, _: str, heartbeat: Heartbeat) -> None:
-        if heartbeat.role == "learner":  # a restarted one counts on from the records: its numbers replace the old one's
-            for node in [node for node, role in self._roles.items() if role == "learner"]:
-                del self._roles[node], self._values[node]
-        self._values[heartbeat.node_id] = heartbeat.values
-        self._roles[heartbeat.node_id] = heartbeat.role
-        if heartbeat.role == "learner" and heartbeat.state in PHASES and heartbeat.state != self._phase:
+        learner = heartbeat.role == "learner"  # a restarted one counts on from the records, so it replaces the old one
+        others = {node: told for node, told in self._told.items() if not (learner and told[0] == "learner")}
+        self._told = {**others, heartbeat.node_id: (heartbeat.role, heartbeat.values)}
+        if learner and heartbeat.state in PHASES and heartbeat.state != self._phase:
             self._phase = heartbeat.state
             if self._live is None:
                 say(self.line(), file=sys.stderr, flush=True)
@@ -425,9 +419,9 @@ class View:
     def totals(self) -> dict[str, float]:
         """The latest values of all nodes, summed by role."""
         sums: dict[str, float] = defaultdict(float)
-        for node, values in self._values.items():
+        for role, values in self._told.values():
             for key, value in values.items():
-                sums[f"{self._roles[node]}.{key}"] += value
+                sums[f"{role}.{key}"] += value
         return sums
 
     def line(self) -> str:

@@ -310,7 +310,8 @@ class Learner:
             "outcomes": {key: value for key, value in sorted(counts.items()) if ":" in key},
         }
         if "before-again" in outcomes:
-            again = summary.compare(before, outcomes["before-again"], settings.seed)
+            repeated, _ = summary.in_both({"before": before, "after": outcomes["before-again"]})
+            again = summary.compare(repeated["before"], repeated["after"], settings.seed)
             content["before_again"] = {"solved": again.after, "both_solved": again.both}
         return content
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from common.bus import BusError, BusyError, RemoteFailure, Unanswered
+from common.bus import BusError, BusyError, RemoteFailure
 from common.lean import BadStatement, Outcome, OutcomeKind, ProofTree, Step, Theorem
 from common.life import timeline
 from common.limits import LONGEST
@@ -91,8 +91,8 @@ class LeanEnvironment:
         return reply
 
     async def _held(self, request: LeanRunRequest, timeout: float) -> LeanRunReply | None:
-        """The reply of the lean-proxy that has kept states of the theorem; None if there is none, it has gone, or
-        others may answer sooner."""
+        """The reply of the lean-proxy that has kept states of the theorem; None if there is none, or others may answer
+        sooner. One that has gone, or cannot answer, is not asked again."""
         if not self._holder:
             return None
         holder = self._holder
@@ -100,7 +100,7 @@ class LeanEnvironment:
             return await self._asking.request(subjects.lean_run_at(holder), request, LeanRunReply, timeout=timeout)
         except BusyError:
             return None
-        except Unanswered:
+        except BusError:
             if self._holder == holder:
                 self._holder = ""
             return None

@@ -263,9 +263,11 @@ class SnippetChecker:
         """End idle processes, the one idle for longest first, until the headers of the others fit into memory."""
         live = [worker for worker in self.workers if worker.lean.live]
         needed_mb = sum(worker.lean.header_mb + LEAN_WORKER_MB for worker in live)
-        for worker in [worker for worker in self._idle if worker.lean.live]:
+        for worker in list(self._idle):
             if needed_mb <= self._room_mb:
                 break
+            if worker not in self._idle or not worker.lean.live:
+                continue  # while another one ended, a snippet has taken it
             needed_mb -= worker.lean.header_mb + LEAN_WORKER_MB
             await worker.lean.stop()
 

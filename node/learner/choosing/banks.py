@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,6 +36,8 @@ class BankPart:
     weight: float = 1.0
     families: frozenset[str] = frozenset()
     """The families to train and evaluate on; empty: all."""
+    number: int = 1
+    """A bank of the same run whose folder has the same name has another number."""
 
     @property
     def directory(self) -> Path:
@@ -43,8 +45,9 @@ class BankPart:
 
     @property
     def label(self) -> str:
-        """The name of its folder, for tables."""
-        return self.directory.resolve().name
+        """The name of its folder, for tables; with its number if that is not 1."""
+        name = self.directory.resolve().name
+        return name if self.number == 1 else f"{name}-{self.number}"
 
 
 def parse(text: str) -> BankPart:
@@ -69,6 +72,10 @@ def parts_of(one: str, several: Sequence[str]) -> list[BankPart]:
     folders = Counter(each.directory.resolve() for each in parts)
     if repeated := [folder for folder, count in folders.items() if count > 1]:
         raise BankError(f"banks: {repeated[0]} is named more than once")
+    numbers: Counter[str] = Counter()
+    for number, each in enumerate(parts):
+        numbers[each.label] += 1
+        parts[number] = replace(each, number=numbers[each.label])
     return parts
 
 

@@ -154,6 +154,15 @@ def test_of_a_benchmark_some_families_are_kept_unless_a_file_has_brackets_in_its
         assert len(load_benchmark(spec).statements) == 1
 
 
+def test_a_file_of_a_bank_is_read_with_the_banks_rule_and_alone_only_if_nothing_is_missing(tmp_path):
+    folder = bank.BUNDLED["puzzles"]
+    assert load_benchmark(str(folder / "test.jsonl.gz")).rule == load_benchmark("puzzles:test").rule is not None
+    row = {"name": "t", "binders": "", "conclusion": "x = x", "context": "0123"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    with pytest.raises(BankError, match="name the bank's folder"):
+        load_benchmark(str(tmp_path / "rows.jsonl"))
+
+
 def test_a_bank_whose_statements_are_all_in_train_is_evaluated_on_them_and_one_without_test_names_its_splits(tmp_path):
     """README: `bank import MyStatements.lean --out bank`, then `eval --bench bank:bank`."""
     (tmp_path / "Mine.lean").write_text("theorem a : 1 = 1 := by sorry\n\ntheorem b : 2 = 2 := by sorry\n")
@@ -197,6 +206,8 @@ def test_an_imported_bank_may_stand_for_a_data_set_says_what_it_lacks_and_is_ref
         ("bank:nowhere", "nowhere: no such folder"),
         ("puzzles[Wheels9]:test", "no statement of the families Wheels9; it has Hinge8, Ring8, Wheels7, Wheels8"),
         ("puzzles[]", "the brackets name no family"),
+        (f"puzzles[{'x' * 300}]", "no statement of the families x"),
+        ("x" * 300, "no benchmark"),
     ],
 )
 def test_an_unknown_benchmark_is_one_clear_line(spec, says):

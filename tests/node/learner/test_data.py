@@ -162,6 +162,11 @@ def test_a_bank_is_a_folder_and_a_weight_and_perhaps_families() -> None:
     assert [parse(text) for text in texts] == [BankPart(*part) for part in parts]
 
 
+def test_banks_whose_folders_have_the_same_name_have_labels_of_their_own() -> None:
+    parts = parts_of("", ["a/bank", "b/bank*2", "pocket", "c/bank[x]"])
+    assert [part.label for part in parts] == ["bank", "bank-2", "pocket", "bank-3"]
+
+
 @pytest.mark.parametrize(
     ("one", "several", "says"),
     [

@@ -289,6 +289,17 @@ async def test_weights_that_no_node_has_do_not_hold_a_search_as_long_as_no_node_
     assert len(asked) == 3, "at the beginning and after two pauses of half a second"
 
 
+async def test_the_wait_for_weights_begins_anew_when_nodes_were_busy_in_between(
+    bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("common.bus.bus.UNKNOWN_WEIGHTS_SECONDS", 1.2)
+    missing = Failure(reason="weights 7 are not served here", kind=FailureKind.UNKNOWN_WEIGHTS)
+    reply = TacticReply(tactics=SAMPLES, value=-2.5, weights=7)
+    asked = await answer_tactics(bus, [missing, missing, Busy(retry_after=1.0), missing, missing, reply])
+    await InferencePolicy(bus, weights=7, timeout=0.5, patience=600.0).advise("⊢ True", 3, seed=1)
+    assert len(asked) == 6
+
+
 async def test_value_that_is_no_number_is_refused(bus: Bus) -> None:
     await answer_tactics(bus, [TacticReply(tactics=SAMPLES, value=math.nan, weights=7)])
     with pytest.raises(BadAdvice, match="weights 7"):
@@ -360,3 +371,21 @@ async def test_a_search_comes_back_to_the_lean_proxy_that_has_kept_its_states_wh
     for _ in range(2):
         await environment.run((), ["simp"])
     assert asked == ["any", "any"], "it has gone"
+
+
+async def test_a_lean_proxy_that_names_a_holder_which_cannot_answer_is_not_asked_for_ever(bus: Bus) -> None:
+    names = iter(["lean-proxy-1", "lean-proxy-1", "x.y", "a b"])
+
+    async def answer(request: LeanRunRequest) -> Message:
+        error = (Outcome(OutcomeKind.ERROR),) * len(request.tactics)
+        return LeanRunReply("⊢ True", error, holder=next(names, ""))
+
+    async def fails(request: LeanRunRequest) -> Message:
+        return Failure(reason="Lean is broken", kind=FailureKind.ERROR)
+
+    await bus.serve(subjects.LEAN_RUN, LeanRunRequest, answer, queue="lean-proxy", limit=8)
+    await bus.serve(subjects.lean_run_at("lean-proxy-1"), LeanRunRequest, fails, queue=None, limit=8)
+    environment = lean(bus, patience=0.2)
+    kinds = [(await environment.run((), ["simp"]))["simp"].kind for _ in range(6)]
+    # A name that is none is a malformed reply: that one request is lost, and the next one goes to any lean-proxy.
+    assert kinds == [OutcomeKind.ERROR] * 2 + [OutcomeKind.LOST] * 2 + [OutcomeKind.ERROR] * 2

@@ -123,6 +123,23 @@ async def test_idle_processes_keep_the_imports_of_earlier_snippets_as_far_as_the
     assert (used[1] == used[3]) is kept
 
 
+async def test_a_process_that_a_snippet_takes_while_room_is_made_is_not_ended():
+    checker = make_checker(LeanToolchain.pocket(), SnippetLimits(workers=2, header_seconds=60, room_mb=0.0))
+    first, second = checker.workers
+
+    class Process:
+        live, header_mb = True, 100.0
+
+        async def stop(self):
+            self.live = False
+            if self is first.lean:
+                checker._idle.remove(second)
+
+    first.lean, second.lean = Process(), Process()
+    await checker._make_room()
+    assert not first.lean.live and second.lean.live
+
+
 # --- the cheats of docs/cheats.md -------------------------------------------------------------------------------------
 TRUE_AS_STATED = {
     *("a hypothesis in the statement", "another statement", "another name", "a look-alike name", "no theorem at all")

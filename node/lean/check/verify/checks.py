@@ -297,7 +297,7 @@ class SingleCheck:
             self._statements[digest] = task
         try:
             return await asyncio.shield(task)  # other checks may wait for the same compilation
-        except VerificationFailed:
+        except Exception:  # also a full disk: the next proof of the statement compiles it anew
             self._statements.pop(digest, None)
             raise
 

@@ -1,12 +1,15 @@
 """Verification of single proofs: fresh processes, the statement compiled separately, axioms, text rules."""
 
 import asyncio
+import errno
 import re
+from unittest.mock import Mock
 
 import pytest
 import pytest_asyncio
 
 from common.lean import Theorem
+from node.lean.check.verify import checks
 from node.lean.check.verify.verifier import VerificationFailed, Verifier
 from tests.node.lean.cheats import AND, BY_TEXT, FALSE
 from tests.node.lean.verify.recorded import opened
@@ -99,6 +102,16 @@ async def test_the_scratch_folder_holds_statements_only_and_goes_in_the_end():
         # Statement.lean and Statement.olean, and the empty folder of the child that reads compiled files
         assert sorted(len(list(kept.iterdir())) for kept in folder.iterdir()) == [0, 2]
     assert not folder.exists()
+
+
+@pytest.mark.lean
+async def test_a_statement_whose_file_could_not_be_written_is_compiled_when_the_disk_has_room_again(monkeypatch):
+    async with opened() as verifier:
+        with monkeypatch.context() as full:
+            full.setattr(checks, "make_folder", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+            with pytest.raises(OSError, match="No space left"):
+                await verifier.verify(AND, "exact fun h => ⟨h.2, h.1⟩")
+        assert (await verifier.verify(AND, "exact fun h => ⟨h.2, h.1⟩")).accepted
 
 
 @pytest.mark.lean
