@@ -105,7 +105,8 @@ class Busy(Message, frozen=True):
 
 
 class Failure(Message, frozen=True):
-    """The request cannot be answered, and a retry will not help."""
+    """The request cannot be answered, and a retry will not help, except for UNKNOWN_WEIGHTS: another node may have them, or
+    this one soon."""
 
     reason: str
     kind: FailureKind = FailureKind.ERROR
@@ -194,8 +195,8 @@ class LeanRunReply(Message, frozen=True):
 
 
 class LeanVerifyRequest(Message, frozen=True):
-    """Check a proof in fresh processes (three files, axioms). The learner sends this, because it does not trust the
-    proofs that provers report."""
+    """Check a proof in fresh processes: two files, and their content as data for the kernel; axioms. The learner sends
+    this, because it does not trust the proofs that provers report."""
 
     theorem: Theorem
     script: str

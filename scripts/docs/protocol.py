@@ -60,7 +60,8 @@ and to people. If it does, it signs its entry (*Names of nodes*, below).
 - **`Busy`.** The node's queue is full, or it is paused. Send the same request again after `retry_after` seconds, and
   wait longer after every repetition: half as long again, up to {longest:g} s, is what our nodes do. A queue group may
   have several nodes, and another one may take the repeated request.
-- **`Failure`.** The same request would fail again. `kind` says why ([FailureKind](#failurekind)), `reason` is for
+- **`Failure`.** The same request would fail again, except with the kind `unknown-weights`: another node may have them,
+  or this one soon, so our nodes ask again for a minute. `kind` says why ([FailureKind](#failurekind)), `reason` is for
   people.
 - **No reply.** NATS reports at once if nobody serves a subject ("no responders"): a node may be starting, so try again.
   A request whose node is lost gets no reply at all: send it again after a time limit. No request has a limit of its own

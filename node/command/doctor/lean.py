@@ -124,8 +124,6 @@ class LeanChecks:
     header_mb: float | None = None
     header_seconds: float = 0.0
     tried_header: bool = False
-    modules: int = 0
-    """Files of the project that begin with `module`."""
     verify_seconds: float = 0.0
     trusted: bool | None = None
     """Whether the honest proof was accepted and the cheats were not; None: not looked at."""
@@ -223,14 +221,10 @@ class LeanChecks:
             return Row(GROUP, "module files", "not met", "no project, so no files")
         self.samples = await in_thread(lambda: list(samples(self.group, self._lean)))
         files = self.group.files[:READ_FILES]
-        self.modules = await in_thread(lambda: sum(map(is_module, files)))
-        facts = {"files": len(files), "module_files": self.modules}
-        seen = f"{self.modules} of {number_of(len(files), 'file')} with `module` at the top"
-        if not self.modules:
-            return Row(GROUP, "module files", "ok", seen, facts=facts)
-        seen += ": `verify` reads no proofs of these"
-        advice = "tactics, `prove` and `trace` work; to verify a proof, put it into a file without `module`"
-        return Row(GROUP, "module files", "warning", seen, advice, facts)
+        modules = await in_thread(lambda: sum(map(is_module, files)))
+        facts = {"files": len(files), "module_files": modules}
+        seen = f"{modules} of {number_of(len(files), 'file')} with `module` at the top"
+        return Row(GROUP, "module files", "ok", seen, facts=facts)
 
     # --- tracing ------------------------------------------------------------------------------------------------------
 
@@ -477,9 +471,6 @@ class LeanChecks:
         if self.verify_seconds:
             seen += f"; about {duration(len(files) * self.verify_seconds / at_once)} if all are like {self._sample}"
         facts = {"files": len(files), "refused": len(refused), "at_once": at_once}
-        if self.modules:
-            seen = f"refuses {number_of(self.modules, 'file')} with `module` at the top, of {seen}"
-            return Row("commands", "verify", "warning", seen, "", facts)
         if refused:
             seen = f"cannot read {refused[0].shown} ({refused[0].problem}) and {len(refused) - 1} more, of {seen}"
             return Row("commands", "verify", "warning", seen, "", facts)

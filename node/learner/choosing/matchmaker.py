@@ -57,7 +57,7 @@ class CurriculumSettings:
     retry_share: Share | None = None
     """Share of the attempts that retry undecided statements which failed before, those with the largest chance first,
     with budgets that grow by `growth`. Without it, a bank with many more statements than attempts retries almost
-    nothing. None: by the size of the bank, 0.25 (small) or 0 (large)."""
+    nothing. None: by the number of all train statements, 0.25 (small) or 0 (large)."""
     almost_share: Share | None = None
     """Share of the attempts on statements that are almost learned: some tries proved them, and others failed. None: by
     the size of the bank, 0.1 (small) or 0 (large)."""
@@ -148,15 +148,15 @@ class MatchmakerSettings:
     budget: Positive = 250
     """Simulations of the first attempt."""
     growth: Growth | None = None
-    """The budget is multiplied by this for every failure. None: by the size of the bank, 1.4 (small) or AlphaProof's
-    1.17 (large)."""
+    """The budget is multiplied by this for every failure. None: by the number of all train statements, 1.4 (small) or
+    AlphaProof's 1.17 (large)."""
     budget_limit: Positive = 16_000
     """Largest budget (taken from reimplementations; the paper gives no limit)."""
     trust: Natural = 8
     """Attempts after which an undecided theorem counts as hard."""
     streak: Positive | None = None
-    """A theorem counts as learned if this many latest attempts in a row all proved it. None: by the size of the bank, 3
-    (small) or AlphaProof's 12 (large)."""
+    """A theorem counts as learned if this many latest attempts in a row all proved it. None: by the number of all train
+    statements, 3 (small) or AlphaProof's 12 (large)."""
     hard_weight: Factor = 0.1
     """Weight of a theorem that is undecided after many attempts."""
     learned_weight: Factor = 1e-3
