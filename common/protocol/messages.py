@@ -105,8 +105,8 @@ class Busy(Message, frozen=True):
 
 
 class Failure(Message, frozen=True):
-    """The request cannot be answered, and a retry will not help, except for UNKNOWN_WEIGHTS: another node may have them, or
-    this one soon."""
+    """The request cannot be answered, and a retry will not help, except for UNKNOWN_WEIGHTS: another node may have
+    them, or this one soon."""
 
     reason: str
     kind: FailureKind = FailureKind.ERROR
