@@ -36,7 +36,8 @@ class EngineSettings:
     """MiB of prefilled states kept for each weight version, least recently used dropped first (the demo: about
     0.4 MiB a state); 0: none."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Precision of matrices, keys and values; auto: bfloat16 on a GPU, float32 on a CPU."""
+    """Precision of matrices, keys and values; auto: bfloat16 where the hardware computes in it (a GPU; a CPU with
+    AVX512-BF16 or AMX), else float32."""
     graphs: Literal["auto", "on", "off"] = "auto"
     """Capture passes without prompts as CUDA graphs of rounded sizes; auto: on a GPU. On a CPU it has no benefit."""
 

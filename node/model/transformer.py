@@ -47,6 +47,13 @@ def visible(
     return mask[:, None]
 
 
+def has_bf16(device: torch.device) -> bool:
+    """Whether the hardware computes in bfloat16; a CPU that has to emulate it is many times slower (LOG.md)."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
 # --- the network ------------------------------------------------------------------------------------------------------
 
 NORM_FLOOR = 1e-6

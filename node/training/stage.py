@@ -38,13 +38,13 @@ from node.model.names import StatementNames, canonical
 from node.model.optimizer import OptimizerSettings
 from node.model.prompt import conjecture_prompt, written_conjecture
 from node.model.tokenizer import Tokenizer, TokenizerError
-from node.model.transformer import Transformer
+from node.model.transformer import Transformer, has_bf16
 from node.training.documents import Room
 from node.training.estimate import duration, estimate, flops_per_token, peak_speed, product_speed
 from node.training.journal import StageJournal
 from node.training.loader import LeftOut, Loader, Packed, PackedBatch, Prefetch, Ready, batches, held_out, pack, readers
 from node.training.settings import DataSettings, LossSettings, StageSettings
-from node.training.trainer import RankDevice, StepSettings, Trainer, choose_device, has_bf16, started
+from node.training.trainer import RankDevice, StepSettings, Trainer, choose_device, started
 
 STABLE = "STABLE"
 """Beside the checkpoints: the name of the newest whole one."""

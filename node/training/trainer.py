@@ -24,7 +24,7 @@ from torch.utils.checkpoint import checkpoint as recomputed
 from common.life import faults
 from node.data.errors import InputError, NotFinite
 from node.model.optimizer import Optimizer, OptimizerSettings
-from node.model.transformer import Transformer
+from node.model.transformer import Transformer, has_bf16
 from node.training.launch import RENDEZVOUS, threads_per_rank
 from node.training.loader import PackedBatch
 from node.training.objective import CALIBRATION_BINS, SUMS, Objective, Totals, log_probabilities, report
@@ -229,13 +229,6 @@ def choose_device(settings: ComputeSettings, local_rank: int = 0) -> torch.devic
     if local_rank >= torch.cuda.device_count():
         raise InputError(f"there are {torch.cuda.device_count()} GPUs, and a rank {local_rank}: fewer --ranks")
     return torch.device("cuda", local_rank)
-
-
-def has_bf16(device: torch.device) -> bool:
-    """Whether the hardware computes in bfloat16; a CPU that has to emulate it is many times slower (LOG.md)."""
-    if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
 def share_cores(threads: int) -> None:

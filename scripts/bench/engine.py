@@ -22,6 +22,8 @@ from node.llm.address import BadModel, HubAddress, parse_hub_address
 from scripts.bench.harness import Pace, Part, Results, machine, medians
 
 if TYPE_CHECKING:
+    import torch
+
     from node.inference.engine.engine import Engine as Generator
 
 
@@ -70,7 +72,8 @@ class Engine(Part):
     their work. States repeat only with `--again`.
 
     `hardware` is an upper bound for this machine: the operations of a state, the speed of these matrix products alone,
-    and the states per second if nothing else took time.
+    in the engine's precision, and the states per second if nothing else took time. `share_of_float32` compares with the
+    bound of products in float32.
     """
 
     shapes: tuple[Literal["demo", "reference", "large"], ...] = ("reference",)
@@ -93,8 +96,8 @@ class Engine(Part):
     """Share of states that were submitted before, so that the engine may have them in its cache."""
     device: str = "cpu"
     """Device of the network."""
-    precision: Literal["float32", "auto"] = "float32"
-    """float32, or `auto`: bfloat16 on a GPU, as inference nodes choose."""
+    precision: Literal["float32", "bfloat16", "auto"] = "auto"
+    """`auto`: as inference nodes choose, bfloat16 where the hardware computes in it."""
     graphs: Literal["auto", "on", "off"] = "auto"
     """CUDA graphs."""
     requests: bool = True
@@ -138,7 +141,7 @@ def of_shape(name: str, settings: Engine, pace: Pace) -> Results:
         # 3. Beside the hardware.
         middle = medians(runs, 2) | {"runs": len(runs)}
         if settings.device == "cpu":
-            middle["hardware"] = hardware(shape, middle)
+            middle["hardware"] = hardware(shape, middle, engine.network.dtype)
         results[f"waiting_{waiting}"] = middle
     return results
 
@@ -233,20 +236,28 @@ def one_run(engine: Generator, shape: Shape, waiting: int, settings: Engine, fir
     }
 
 
-def hardware(shape: Shape, middle: Results) -> dict[str, float]:
+def hardware(shape: Shape, middle: Results, dtype: torch.dtype) -> dict[str, float]:
     """The floating-point operations of a state, and an upper bound of states per second on this machine.
 
     A row is a sampled token: it goes through the blocks and the head. Prompt tokens go through the blocks only.
     Attention is not counted, so the bound is a little too high.
     """
+    import torch
+
     body = shape.depth * (4 * shape.width**2 + 2 * shape.width * 4 * shape.width)
     head = shape.width * shape.vocab_size
     rows, prompt = middle["rows_per_state"], shape.prompt * (1.0 - middle["remembered"])
     batch = max(1, round(middle["rows_per_pass"]))
-    head_speed = product_speed(batch, shape.width, shape.vocab_size)
-    body_speed = product_speed(batch, shape.width, 4 * shape.width)
-    prompt_speed = product_speed(shape.prompt, shape.width, 4 * shape.width)
-    seconds = 2 * rows * head / head_speed + 2 * rows * body / body_speed + 2 * prompt * body / prompt_speed
+
+    def bound(dtype: torch.dtype) -> tuple[float, float, float]:
+        """Seconds of a state; FLOP/s of the head and of the blocks."""
+        head_speed = product_speed(batch, shape.width, shape.vocab_size, dtype)
+        body_speed = product_speed(batch, shape.width, 4 * shape.width, dtype)
+        prompt_speed = product_speed(shape.prompt, shape.width, 4 * shape.width, dtype)
+        seconds = 2 * rows * head / head_speed + 2 * rows * body / body_speed + 2 * prompt * body / prompt_speed
+        return seconds, head_speed, body_speed
+
+    seconds, head_speed, body_speed = bound(dtype)
     bounds = {
         "mflop_per_row": 2 * (body + head) / 1e6,
         "gflop_per_state": 2 * (rows * (body + head) + prompt * body) / 1e9,
@@ -255,6 +266,8 @@ def hardware(shape: Shape, middle: Results) -> dict[str, float]:
         "most_states_per_s": 1 / seconds,
         "share_of_most": middle["states_per_s"] * seconds,
     }
+    if dtype != torch.float32:
+        bounds["share_of_float32"] = middle["states_per_s"] * bound(torch.float32)[0]
     return {name: round(value, 2) for name, value in bounds.items()}
 
 
@@ -262,12 +275,12 @@ PRODUCT_SECONDS = 0.25
 """Seconds of one measurement, after a first product that does not count."""
 
 
-def product_speed(rows: int, inner: int, columns: int) -> float:
-    """Median FLOP/s of (rows, inner) x (inner, columns) in float32 with torch's threads, into a reused output."""
+def product_speed(rows: int, inner: int, columns: int, dtype: torch.dtype) -> float:
+    """Median FLOP/s of (rows, inner) x (inner, columns) with torch's threads, into a reused output."""
     import torch
 
-    x, matrix = torch.randn(rows, inner), torch.randn(inner, columns)
-    out = torch.empty(rows, columns)
+    x, matrix = torch.randn(rows, inner).to(dtype), torch.randn(inner, columns).to(dtype)
+    out = torch.empty(rows, columns, dtype=dtype)
     times: list[float] = []
     torch.mm(x, matrix, out=out)
     start = time.perf_counter()

@@ -134,8 +134,8 @@ def device_part(device: str) -> Results:
     """What the device is, and its two speeds: products and memory."""
     import torch
 
+    from node.model.transformer import has_bf16
     from node.training.estimate import peak_speed, product_speed
-    from node.training.trainer import has_bf16
 
     place = torch.device(device)
     found: Results = {
@@ -441,9 +441,10 @@ def rank_part(device: str, wrapper: str) -> Results:
     import torch.distributed as dist
     from torch.distributed.fsdp import fully_shard
 
+    from node.model.transformer import has_bf16
     from node.training.launch import RENDEZVOUS
     from node.training.objective import Totals
-    from node.training.trainer import data_parallel, has_bf16, ranks_from_environment
+    from node.training.trainer import data_parallel, ranks_from_environment
     from scripts.bench.train import Train, batches, trainer
 
     # 1. The group: of one rank, too, so that NCCL starts on a machine with one GPU.

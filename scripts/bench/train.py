@@ -159,10 +159,10 @@ def trainer(settings: Train) -> Trainer:
     """A trainer with fresh weights."""
     import torch
 
-    from node.model.transformer import Transformer
+    from node.model.transformer import Transformer, has_bf16
     from node.training.settings import StageSettings
     from node.training.stage import step_settings
-    from node.training.trainer import RankDevice, Trainer, choose_device, has_bf16
+    from node.training.trainer import RankDevice, Trainer, choose_device
 
     stage = StageSettings(device=settings.device, compile=settings.compile)
     stage.checkpoint_activations = settings.checkpoint_activations

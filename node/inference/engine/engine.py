@@ -33,6 +33,7 @@ from node.model.checkpoint_folders import (
 from node.model.names import Names, StatementNames
 from node.model.prompt import conjecture_prompt_tokens, prompt_tokens, proof_prompt_tokens, unnamed
 from node.model.tokenizer import Tokenizer
+from node.model.transformer import has_bf16
 from node.model.weights import Weights
 
 __all__ = ["Counters", "Engine", "FinishedJob", "Job"]
@@ -76,7 +77,7 @@ class Engine:
 
     def __post_init__(self) -> None:
         settings, model = self.settings, self.weights.model
-        narrow = settings.dtype == "bfloat16" or (settings.dtype == "auto" and model.embedding.weight.is_cuda)
+        narrow = settings.dtype == "bfloat16" or (settings.dtype == "auto" and has_bf16(model.embedding.weight.device))
         self.counters = Counters()
         self.network = Network(model, torch.bfloat16 if narrow else torch.float32)
         self.tokenizer = self.weights.tokenizer

@@ -127,6 +127,9 @@ class Network:
             self.angles = torch.view_as_complex(model.table.float())[:, None]
         self.windows = {layer.window for layer in self.layers if layer.window}
         self._logits = torch.empty(0, self.policy.shape[1], device=self.device, dtype=dtype)
+        narrow_on_cpu = dtype != torch.float32 and self.device.type == "cpu"
+        self._wide = torch.empty(0, self.policy.shape[1]) if narrow_on_cpu else None
+        """The same in float32, where fresh memory costs more than the product."""
 
     def _layer(self, block: Block, window: int) -> _Layer:
         attention, feed_forward = block.attention, block.feed_forward
@@ -159,6 +162,8 @@ class Network:
         """Allocate the memory for the logits of a wide vocabulary, once for passes of at most `rows`; returns it."""
         if self.config.vocab_size >= WIDE and self._logits.shape[0] < rows:
             self._logits = self._logits.new_empty(rows, self.policy.shape[1])
+            if self._wide is not None:
+                self._wide = self._wide.new_empty(rows, self.policy.shape[1])
         return self._logits
 
     def _unit(self, x: Tensor) -> Tensor:
@@ -209,8 +214,10 @@ class Network:
             logits = (states @ self.policy).float()
         else:
             # 50,000 numbers a row: allocating memory for each pass would take as long as the product.
-            self.reserve(states.shape[0])
-            logits = torch.mm(states, self.policy, out=self._logits[: states.shape[0]]).float()
+            rows = states.shape[0]
+            self.reserve(rows)
+            logits = torch.mm(states, self.policy, out=self._logits[:rows])
+            logits = logits.float() if self._wide is None else self._wide[:rows].copy_(logits)
         cap = self.config.softcap
         if cap:
             logits = logits.div_(cap).tanh_().mul_(cap)

@@ -26,7 +26,7 @@ from tests.node.model.tiny import tiny_model, tiny_tokenizer, tiny_weights
 
 pytestmark = pytest.mark.compute
 
-SETTINGS = EngineSettings(slots=4, cells=8, new_tokens=12, prompt_tokens=80)
+SETTINGS = EngineSettings(slots=4, cells=8, new_tokens=12, prompt_tokens=80, dtype="float32")
 
 
 def mixed_jobs(count: int, seed: int) -> list[Job]:
@@ -89,6 +89,25 @@ def test_a_wide_vocabulary_of_no_whole_blocks_gives_what_naive_passes_give() -> 
     engine = Engine(weights, SETTINGS)
     todo = jobs(10, seed=8)
     assert check_against_naive(weights, todo, run(engine, todo, random.Random(9))) > 0
+
+
+@pytest.mark.parametrize("vocab_size", [None, WIDE + 8])
+def test_in_bfloat16_the_same_noise_draws_almost_the_same_tactics(vocab_size: int | None) -> None:
+    weights = tiny_weights(ends=12.0, **({} if vocab_size is None else {"vocab_size": vocab_size}))
+    with torch.no_grad():  # as sharp as a trained network; the rounding grows with the logits
+        weights.model.policy.weight.mul_(0.1)
+    todo = [replace(job, sampling=Sampling()) for job in jobs(10, seed=8)]
+    exact, narrow = (
+        run(Engine(weights, replace(SETTINGS, dtype=dtype)), todo)  # type: ignore[arg-type]
+        for dtype in ("float32", "bfloat16")
+    )
+    pairs = [pair for key in exact for pair in zip(exact[key].tactics, narrow[key].tactics, strict=True)]
+    same = [(first, second) for first, second in pairs if first.tactic == second.tactic]
+    assert len(same) >= 0.7 * len(pairs)
+    for first, second in same:
+        assert second.log_probability == pytest.approx(first.log_probability, abs=0.3)
+    for key, answer in exact.items():
+        assert narrow[key].value == pytest.approx(answer.value, abs=0.5)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from tests.commands import Called
 from tests.node.model.tiny import tiny_model, tiny_tokenizer, tiny_weights
 from tests.waiting import eventually, until
 
-ENGINE = EngineSettings(slots=4, cells=8, new_tokens=16)
+ENGINE = EngineSettings(slots=4, cells=8, new_tokens=16, dtype="float32")
 STATE = "p q : Prop\nh₀ : p ∧ q\n⊢ q ∧ p"
 
 

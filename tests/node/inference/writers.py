@@ -8,7 +8,9 @@ from node.inference.settings import EngineSettings
 from node.model.weights import Weights
 from tests.node.model.tiny import role_tokenizer, tiny_model
 
-SETTINGS = EngineSettings(slots=4, cells=8, new_tokens=8, proof_tokens=24, proof_slots=2, prompt_tokens=80)
+SETTINGS = EngineSettings(
+    slots=4, cells=8, new_tokens=8, proof_tokens=24, proof_slots=2, prompt_tokens=80, dtype="float32"
+)
 
 
 def writer(seed: int = 0, **changes: float) -> Weights:

@@ -71,7 +71,9 @@ def test_greedy_tactics_are_those_of_our_engine(tmp_path, variant):
     folder = tmp_path / "exported"
     export(model, tiny_tokenizer(), folder, Origin())
     theirs, tokenizer = loaded(folder), AutoTokenizer.from_pretrained(folder)
-    engine = Engine(Weights(model, tiny_tokenizer()), EngineSettings(slots=8, cells=2, new_tokens=NEW_TOKENS))
+    engine = Engine(
+        Weights(model, tiny_tokenizer()), EngineSettings(slots=8, cells=2, new_tokens=NEW_TOKENS, dtype="float32")
+    )
     answers = run(engine, [Job(key, state, 1, 0, Sampling(temperature=0.0)) for key, state in enumerate(STATES)])
     for key, state in enumerate(STATES):
         prompt = torch.tensor([prompt_ids(tokenizer, state)])
