@@ -2,6 +2,7 @@
 usual: learnt, sampled whole, ended where the context is full."""
 
 import random
+import statistics
 from dataclasses import replace
 
 import pytest
@@ -103,9 +104,8 @@ def test_in_bfloat16_the_same_noise_draws_almost_the_same_tactics(vocab_size: in
     )
     pairs = [pair for key in exact for pair in zip(exact[key].tactics, narrow[key].tactics, strict=True)]
     same = [(first, second) for first, second in pairs if first.tactic == second.tactic]
-    assert len(same) >= 0.7 * len(pairs)
-    for first, second in same:
-        assert second.log_probability == pytest.approx(first.log_probability, abs=0.3)
+    assert len(same) >= 0.8 * len(pairs)
+    assert statistics.median(abs(first.log_probability - second.log_probability) for first, second in same) < 0.05
     for key, answer in exact.items():
         assert narrow[key].value == pytest.approx(answer.value, abs=0.5)
 
