@@ -139,7 +139,7 @@ def _rows(data: str) -> Iterator[tuple[str, str, str]]:
     from msgspec import DecodeError
     from msgspec.json import decode
 
-    from node.proving.answers import read_row
+    from node.proving.rows import read_row
 
     path = Path(data)
     try:

@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from common.files import NOT_JSON
 from common.lean import Place, Theorem
 from common.life.waiting import as_they_end
 from common.output.command import UserError
@@ -24,6 +21,7 @@ from common.protocol.messages import LeanVerifyReply
 from node.lean.text.script import filled, written
 from node.play.attempts import ProvingFailed
 from node.proving.prover import Budget, Found, TheoremProver
+from node.proving.rows import STDIN, Row, read_row
 from node.proving.statements import BadTarget, Target, statement_target
 
 PROVED, DISPROVED, FAILED, BAD_STATEMENT, ERROR = "proved", "disproved", "failed", "bad-statement", "error"
@@ -155,51 +153,11 @@ def replacement(place: Place, script: Sequence[str]) -> str:
 # Proves many statements: reads them row by row, proves several concurrently, and yields answers as they finish.
 
 
-STDIN = "-"
-
-_COMMENTS = ("--", "#")
 _CHUNK = 2**16
 
 
 class BadRows(UserError, ValueError):
     """A file of rows that cannot be read, or has no rows. The message has the reason and the expected format."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A statement of a file, or the problem with its row."""
-
-    name: str
-    statement: str = ""
-    problem: str = ""
-
-
-def read_row(line: bytes, number: int, kind: str) -> Row | None:
-    """Parse a line of a file (`.jsonl`: objects, `.txt`: statements, `-`: either). None for blanks and comments."""
-    where = f"line {number}"
-    try:
-        text = line.decode().strip()
-    except UnicodeDecodeError as error:
-        return Row(where, problem=f"{where}: not UTF-8 ({error.reason})")
-    if kind == ".jsonl" or (kind == STDIN and text.startswith("{")):
-        return _object(text, where) if text else None
-    return Row("", text) if text and not text.startswith(_COMMENTS) else None
-
-
-def _object(text: str, where: str) -> Row:
-    try:
-        row = msgspec.json.decode(text)
-    except NOT_JSON as error:
-        return Row(where, problem=f"{where}: no JSON: {error}")
-    if not isinstance(row, dict):
-        return Row(where, problem=f'{where}: an object {{"name": ..., "statement": ...}} was expected')
-    name, statement = row.get("name") or "", row.get("statement")
-    if not isinstance(name, (str, int)):
-        return Row(where, problem=f"{where}: `name` is a text")
-    if not isinstance(statement, str):
-        keys = ", ".join(map(str, row)) or "none"
-        return Row(str(name) or where, problem=f"{where}: no `statement` with a text (its keys: {keys})")
-    return Row(str(name), statement)
 
 
 async def rows_of(source: str) -> AsyncGenerator[Row]:

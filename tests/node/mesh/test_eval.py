@@ -56,6 +56,8 @@ async def killed_behind_an_attempt(rows: Path, out: Path) -> None:
         await eventually(lambda: attempts.exists() and attempts.stat().st_size > 0, timeout=90)
     finally:
         await kill_group(process, grace=0)
+    first, _, rest = attempts.read_bytes().partition(b"\n")  # as if it had been killed while it wrote the second one
+    attempts.write_bytes(first + b"\n" + rest[:20].partition(b"\n")[0])
 
 
 @pytest.mark.lean

@@ -14,8 +14,8 @@ from common.bus import Bus
 from common.config import ConfigError, load, load_node
 from common.life.process import kill_group, spawn_child
 from common.output.command import Exit
+from common.protocol import subjects
 from common.protocol.attempts import AttemptResult, ResultPart
-from common.protocol.subjects import result
 from common.settings import BusSettings, NodeSettings
 from node.command.cli import main
 from node.command.proofs import prove
@@ -237,7 +237,8 @@ async def test_a_mesh_that_serves_a_network_proves_for_others(called: Called, tm
         bus = await Bus.connect(BusSettings(url=url), run="served", name="test", wait=60)
         await running_nodes(bus, 4)
         heard: list[AttemptResult | ResultPart] = []
-        await bus.subscribe(result("client.*"), (AttemptResult, ResultPart), lambda _, result: heard.append(result))
+        kinds = (AttemptResult, ResultPart)
+        await bus.subscribe(subjects.answer("client.*", "*", "*"), kinds, lambda _, result: heard.append(result))
         for extra in ([], ["--policy", "tactics", "--method", "best-first"]):
             asked = ["theorem t (p q : Prop) : p ∧ q → q ∧ p", "--url", url, "--run", "served", *extra]
             asked += ["--closing", "rfl", "--seconds", "90"]

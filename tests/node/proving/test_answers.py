@@ -2,6 +2,8 @@
 and shown; and many statements: rows as files have them, and their answers as they come."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
@@ -15,9 +17,10 @@ from common.records.searches import FailedTactic, SearchState, SearchTree, Taken
 from node.command.proofs.inspect import main
 from node.lean.opened import OpenedLean
 from node.play.attempts import ProvingFailed
-from node.proving.answers import Row, answer, prove_rows, read_row
+from node.proving.answers import answer, prove_rows
 from node.proving.explain import Explanation, SearchRecorder, best_line, read
 from node.proving.prover import Budget, Found, TheoremProver
+from node.proving.rows import Row, read_row
 from node.proving.statements import read_target, statement_target
 from tests.node.proving.local import pocket_prover
 
@@ -90,6 +93,13 @@ async def test_gaps_and_theorems_are_proved_or_disproved_where_they_stand_and_wh
 )
 def test_rows_are_read_as_their_file_has_them(line: bytes, kind: str, row: Row | None):
     assert read_row(line, 3, kind) == row
+
+
+def test_rows_are_read_without_packages_that_programs_of_others_lack() -> None:
+    """`proofmesh_verifiers` reads them in an environment with `verifiers` and few packages of ours."""
+    heavy = "torch", "prometheus_client", "nats", "aiohttp", "structlog"
+    code = f"import sys, node.proving.rows; print([name for name in {heavy} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
 
 
 @pytest.mark.parametrize(
