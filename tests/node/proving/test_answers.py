@@ -95,6 +95,7 @@ def test_rows_are_read_as_their_file_has_them(line: bytes, kind: str, row: Row |
     assert read_row(line, 3, kind) == row
 
 
+@pytest.mark.process
 def test_rows_are_read_without_packages_that_programs_of_others_lack() -> None:
     """`proofmesh_verifiers` reads them in an environment with `verifiers` and few packages of ours."""
     heavy = "torch", "prometheus_client", "nats", "aiohttp", "structlog"
