@@ -309,7 +309,7 @@ class _Call:
             if settings.tracker:
                 await asyncio.to_thread(_track, settings, folder.path, results)
         printed(results, folder.path, json=settings.json)
-        if self.stopping.is_set():
+        if self.stopping.is_set() and results.missing:
             self.note(f"interrupted; {results.missing} attempts are missing: the same command plays them")
             return Exit.INTERRUPTED
         if results.statements and not results.total.statements:
