@@ -163,6 +163,6 @@ PLANNED = config.read(demo.RECIPE)
 
 
 def test_a_machine_is_told_how_long_it_takes_and_evaluates_alike_as_long_as_that_fits() -> None:
-    fast, slow = plan_for(1.0, 2, PLANNED), plan_for(0.4, 1, PLANNED)
-    assert fast.simulations == slow.simulations == 16 and "about 12 minutes" in fast.words
-    assert "about 25 minutes, at most 29" in slow.words and "1 core with 40%" in slow.words
+    fast, slow = plan_for(1.0, 2, PLANNED), plan_for(0.5, 1, PLANNED)
+    assert fast.simulations == slow.simulations == 16 and "about 13 minutes" in fast.words
+    assert "about 23 minutes, at most 29" in slow.words and "1 core with 50%" in slow.words
