@@ -24,8 +24,9 @@ from common.output.command import UserError
 from node.command.projects import lean_for
 from node.command.proofs.prove import ProveSettings, budget_of, check, opened_prover, proving_of, with_first
 from node.proving import answers
-from node.proving.answers import Answer, Row, prove_rows, rows_of
+from node.proving.answers import Answer, prove_rows, rows_of
 from node.proving.prover import TheoremProver
+from node.proving.rows import Row
 from node.proving.settings import ProvingSettings
 from node.proving.statements import read_file, read_target
 from proofmesh.engine import Engine

@@ -16,7 +16,8 @@ class HubSettings:
     """`auto` (the GPU, or as many GPUs as the model needs; without a GPU, the CPU), `cpu`, `cuda`, `cuda:1`, ..."""
 
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """Type of the weights; `auto`: the model's own on a GPU, float32 on the CPU."""
+    """Type of the weights; `auto`: the model's own on a GPU; on a CPU float32, or bfloat16 if that is the model's own
+    and the CPU computes in it (AVX512-BF16, AMX)."""
 
     trust_remote_code: bool = False
     """Run Python code that comes with a model. The code has all your permissions: read it first."""

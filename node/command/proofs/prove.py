@@ -34,9 +34,10 @@ from common.settings import LeanSettings
 from node.proving.settings import ProvingSettings
 
 if TYPE_CHECKING:
-    from node.proving.answers import Answer, Row
+    from node.proving.answers import Answer
     from node.proving.explain import SearchRecorder
     from node.proving.prover import Budget, TheoremProver
+    from node.proving.rows import Row
     from node.proving.statements import Target
 
 FIXED = "tactics"

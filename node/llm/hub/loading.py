@@ -32,6 +32,7 @@ from node.llm.servers import INSTALL
 from node.llm.settings import HubSettings
 from node.model.hub.configuration_proofmesh import ProofmeshConfig
 from node.model.hub.folders import ADAPTER_CONFIG, CONFIG
+from node.model.transformer import has_bf16
 
 WORDS = 300
 """Maximum characters of a library's message in an error."""
@@ -179,8 +180,9 @@ def _device(text: str) -> dict[str, Any]:
 def _model(name: str, folder: Path, config: Any, settings: HubSettings, where: Mapping[str, Any]) -> Any:
     """Load the weights. Raises BadModel."""
     dtype = settings.dtype
-    if dtype == "auto" and where["device_map"] == "cpu":
-        dtype = "float32"  # few CPUs are fast at 16 bits
+    if dtype == "auto" and where["device_map"] == "cpu":  # few CPUs are fast at 16 bits
+        narrow = config.dtype == torch.bfloat16 and has_bf16(torch.device("cpu"))
+        dtype = "bfloat16" if narrow else "float32"
     # Encoder-decoder models (ByT5 and the like) are another class in transformers.
     seq2seq = bool(config.is_encoder_decoder)
     kind: Any = AutoModelForSeq2SeqLM if seq2seq else AutoModelForCausalLM

@@ -121,11 +121,15 @@ def test_what_is_not_there_is_told_in_one_line(name: str, says: str, monkeypatch
     assert "\n" not in str(found.value)
 
 
-def test_weights_are_float32_on_the_cpu_unless_it_is_said_otherwise_and_too_little_memory_is_told(
+def test_weights_are_float32_on_cpus_that_only_emulate_bfloat16_and_too_little_memory_is_told(
     tmp_path: Path, llama_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    saved(llama(), tmp_path / "wide")
     saved(llama().bfloat16(), tmp_path)
-    assert load(HubAddress(str(tmp_path)), CPU).model.dtype == torch.float32
+    for fast in (False, True):
+        monkeypatch.setattr("node.llm.hub.loading.has_bf16", lambda _, fast=fast: fast)
+        assert load(HubAddress(str(tmp_path / "wide")), CPU).model.dtype == torch.float32
+        assert load(HubAddress(str(tmp_path)), CPU).model.dtype == (torch.bfloat16 if fast else torch.float32)
     other = HubSettings(device="cpu", dtype="bfloat16")
     assert load(HubAddress(str(tmp_path)), other).model.dtype == torch.bfloat16
 
