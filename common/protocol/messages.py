@@ -51,7 +51,7 @@ Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**22)]
 """Tokens of one reply: more than its samples can have. The sums of an attempt are among what a result may say."""
 
 
-NodeName = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME, pattern="^[A-Za-z0-9-]*$")]
+NodeName = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME, pattern=r"\A[A-Za-z0-9-]*\Z")]
 """The id of a node that a reply names, to be part of a subject (`common.life.context.new_node_id`); or empty."""
 
 

@@ -374,7 +374,7 @@ async def test_a_search_comes_back_to_the_lean_proxy_that_has_kept_its_states_wh
 
 
 async def test_a_lean_proxy_that_names_a_holder_which_cannot_answer_is_not_asked_for_ever(bus: Bus) -> None:
-    names = iter(["lean-proxy-1", "lean-proxy-1", "x.y", "a b"])
+    names = iter(["lean-proxy-1", "lean-proxy-1", "x.y", "a b", "a\n"])
 
     async def answer(request: LeanRunRequest) -> Message:
         error = (Outcome(OutcomeKind.ERROR),) * len(request.tactics)
@@ -386,6 +386,6 @@ async def test_a_lean_proxy_that_names_a_holder_which_cannot_answer_is_not_asked
     await bus.serve(subjects.LEAN_RUN, LeanRunRequest, answer, queue="lean-proxy", limit=8)
     await bus.serve(subjects.lean_run_at("lean-proxy-1"), LeanRunRequest, fails, queue=None, limit=8)
     environment = lean(bus, patience=0.2)
-    kinds = [(await environment.run((), ["simp"]))["simp"].kind for _ in range(6)]
+    kinds = [(await environment.run((), ["simp"]))["simp"].kind for _ in range(7)]
     # A name that is none is a malformed reply: that one request is lost, and the next one goes to any lean-proxy.
-    assert kinds == [OutcomeKind.ERROR] * 2 + [OutcomeKind.LOST] * 2 + [OutcomeKind.ERROR] * 2
+    assert kinds == [OutcomeKind.ERROR] * 2 + [OutcomeKind.LOST] * 3 + [OutcomeKind.ERROR] * 2
