@@ -129,7 +129,7 @@ class Network:
         self._logits = torch.empty(0, self.policy.shape[1], device=self.device, dtype=dtype)
         narrow_on_cpu = dtype != torch.float32 and self.device.type == "cpu"
         self._wide = torch.empty(0, self.policy.shape[1]) if narrow_on_cpu else None
-        """The same in float32, where fresh memory costs more than the product."""
+        """Room for the logits in float32: on a CPU fresh memory for each pass takes as long as the product."""
 
     def _layer(self, block: Block, window: int) -> _Layer:
         attention, feed_forward = block.attention, block.feed_forward

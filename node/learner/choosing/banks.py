@@ -37,7 +37,7 @@ class BankPart:
     families: frozenset[str] = frozenset()
     """The families to train and evaluate on; empty: all."""
     number: int = 1
-    """A bank of the same run whose folder has the same name has another number."""
+    """2, 3, ... for further banks of the run whose folders have the same name as an earlier one's."""
 
     @property
     def directory(self) -> Path:

@@ -60,7 +60,7 @@ class CurriculumSettings:
     nothing. None: by the number of all train statements, 0.25 (small) or 0 (large)."""
     almost_share: Share | None = None
     """Share of the attempts on statements that are almost learned: some tries proved them, and others failed. None: by
-    the size of the bank, 0.1 (small) or 0 (large)."""
+    the number of all train statements, 0.1 (small) or 0 (large)."""
 
 
 class Rates:

@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -278,26 +279,27 @@ async def test_waiting_for_weights_and_asking_busy_nodes_share_one_patience(bus:
     assert len(asked) == 3, "after two pauses of half a second, a second more is too much"
 
 
+MISSING = Failure(reason="weights 7 are not served here", kind=FailureKind.UNKNOWN_WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    ("answers", "timeout", "requests"),
+    [
+        # At the beginning and after two pauses of half a second.
+        ([MISSING] * 9, 5.0, 3),
+        # The wait begins anew when nodes were busy in between.
+        ([MISSING, MISSING, Busy(retry_after=1.0), MISSING, MISSING, TacticReply(SAMPLES, -2.5, 7)], 0.5, 6),
+    ],
+)
 async def test_weights_that_no_node_has_do_not_hold_a_search_as_long_as_no_node_at_all(
-    bus: Bus, monkeypatch: pytest.MonkeyPatch
+    bus: Bus, monkeypatch: pytest.MonkeyPatch, answers: list[Message], timeout: float, requests: int
 ) -> None:
     monkeypatch.setattr("common.bus.bus.UNKNOWN_WEIGHTS_SECONDS", 1.2)
-    missing = Failure(reason="weights 7 are not served here", kind=FailureKind.UNKNOWN_WEIGHTS)
-    asked = await answer_tactics(bus, [missing] * 9)
-    with pytest.raises(RemoteFailure, match="not served here"):
-        await policy(bus, patience=600.0).advise("⊢ True", 3, seed=1)
-    assert len(asked) == 3, "at the beginning and after two pauses of half a second"
-
-
-async def test_the_wait_for_weights_begins_anew_when_nodes_were_busy_in_between(
-    bus: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("common.bus.bus.UNKNOWN_WEIGHTS_SECONDS", 1.2)
-    missing = Failure(reason="weights 7 are not served here", kind=FailureKind.UNKNOWN_WEIGHTS)
-    reply = TacticReply(tactics=SAMPLES, value=-2.5, weights=7)
-    asked = await answer_tactics(bus, [missing, missing, Busy(retry_after=1.0), missing, missing, reply])
-    await InferencePolicy(bus, weights=7, timeout=0.5, patience=600.0).advise("⊢ True", 3, seed=1)
-    assert len(asked) == 6
+    asked = await answer_tactics(bus, answers)
+    refused = pytest.raises(RemoteFailure, match="not served here") if answers[-1] is MISSING else nullcontext()
+    with refused:
+        await InferencePolicy(bus, weights=7, timeout=timeout, patience=600.0).advise("⊢ True", 3, seed=1)
+    assert len(asked) == requests
 
 
 async def test_value_that_is_no_number_is_refused(bus: Bus) -> None:
