@@ -111,8 +111,8 @@ NO_CONTEXT = Context.of("")
 # ----------------------------------------------------------------------------------------------------------------------
 # Theorems, states, outcomes and proofs.
 
-Goals = Annotated[tuple[int, ...], msgspec.Meta(max_length=MOST_LISTED)]
-"""Positions of goals."""
+Goals = Annotated[tuple[int, ...], msgspec.Meta(min_length=1, max_length=MOST_LISTED)]
+"""Positions of the goals of a branch."""
 
 Texts = Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_LISTED)]
 """A list of texts."""

@@ -24,6 +24,9 @@ COUNTED_BY_OTHERS = {
 }
 """Counters of other roles, as they report them; each grows within one process."""
 
+MOST_COUNTED = 2.0**53
+"""A larger count is none: sums of such numbers would not be exact."""
+
 Totals = dict[str, dict[str, float]]
 """Node id to its role's counters."""
 
@@ -55,9 +58,10 @@ class Heard:
             return
         counters = self.totals.setdefault(heartbeat.node_id, {})
         for name in names:
-            if name in heartbeat.values:
+            # A node may send anything: numbers that cannot be added up would end the run at each start.
+            if 0 <= (value := heartbeat.values.get(name, -1.0)) <= MOST_COUNTED:
                 key = f"{heartbeat.role}.{name}"
-                counters[key] = max(counters.get(key, 0.0), heartbeat.values[name])
+                counters[key] = max(counters.get(key, 0.0), value)
         self._beats[heartbeat.node_id] += 1
         self._last[heartbeat.node_id] = self._clock()
         self._beat.set()

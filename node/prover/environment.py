@@ -95,7 +95,7 @@ class LeanEnvironment:
         sooner. One that has gone, or cannot answer, is not asked again."""
         if not self._holder:
             return None
-        holder = self._holder
+        holder, timeout = self._holder, min(timeout, self._patience)  # its `longest` may be anything
         try:
             return await self._asking.request(subjects.lean_run_at(holder), request, LeanRunReply, timeout=timeout)
         except BusyError:

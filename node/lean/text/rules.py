@@ -129,6 +129,8 @@ def statement_problem(binders: str, conclusion: str) -> str:
         refused = (word for word in words if word in _STATEMENT_WORDS or _reason(word) in _STATEMENT_REASONS)
         if word := next(refused, ""):
             return f"{name}: `{word}` has no place in a statement"
+        if "@[" in lexed.code:  # of a `let rec`: a parser, say, that stays for the next statement of a batch
+            return f"{name}: an attribute has no place in a statement"
         if problem := ambiguity(lexed.bare):
             return f"{name}: {problem}"
     outside = _outside_brackets(lex(binders).code)

@@ -101,6 +101,8 @@ def test_a_proof_may_have_comments_which_hide_nothing():
         ("", "True := by trivial\ntheorem x : False", "no place"),
         ("", "True -- and more", "comments"),
         ("(h : (by sorry : Prop))", "True", "no place"),
+        ("", "let rec @[term_parser 5000] p : Nat := 0; True", "attribute"),
+        ("(h : let rec @[simp] p : Nat := 0; True)", "True", "attribute"),
     ],
 )
 def test_a_statement_is_binders_and_one_term(binders, conclusion, says):
