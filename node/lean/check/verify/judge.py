@@ -125,6 +125,8 @@ class Judge:
             case.steps.append(pair.check)
         if any(pair.token for pair in request.pairs):
             case.dependent = sorted(dependent_proofs(used, [pair.token for pair in request.pairs]))
+        if len(request.pairs) > 1 and any(map(_changes_meaning, (statements, proofs))):
+            case.dependent = [*range(len(request.pairs))]
         imports = [*dict.fromkeys(statements.imports)]
         Path(request.declarations).write_bytes(document.written(imports, [pair.check for pair in request.pairs]))
         return Reply(imports=imports)
@@ -234,6 +236,16 @@ _GENERATED = re.compile(
 
 class UnreadableModule(Exception):
     """A declaration cannot be assigned to a single proof."""
+
+
+_MEANING = re.compile(r"Lean\.Parser\..*|Lean\.Elab\..*Attribute|.*[iI]nstanceExtension|Lean\.aliasExtension|.*unif.*")
+"""Extensions of an environment that say what the text below means: parsers, macros, elaborators, instances, aliases."""
+
+
+def _changes_meaning(module: Module) -> bool:
+    """Whether something in a file of several statements may change what the statements below it mean. The rules for
+    texts let none through; a header may have it, and then its statements are checked one by one."""
+    return any(entry.pointers and _MEANING.fullmatch(name) for name, entry in module.entries.items())
 
 
 def dependent_proofs(used: Uses, tokens: Sequence[str]) -> set[int]:

@@ -156,3 +156,21 @@ async def test_a_single_proof_does_not_wait_and_what_comes_meanwhile_is_checked_
     rest = await asyncio.gather(*(verifier.verify(theorem, script) for theorem, script in honest(5)))
     assert (await first).accepted and all(reply.accepted for reply in rest)
     assert rounds.seen == [(1, 1), (5, 5)]
+
+
+PARSER = (
+    "let rec @[term_parser 5000] p : Lean.TrailingParserDescr := Lean.ParserDescr.trailingNode "
+    '(Lean.Name.str Lean.Name.anonymous "term_=_") 50 50 (Lean.ParserDescr.binary '
+    '(Lean.Name.str Lean.Name.anonymous "andthen") (Lean.ParserDescr.symbol " ≠ ") '
+    '(Lean.ParserDescr.cat (Lean.Name.str Lean.Name.anonymous "term") 51)); True'
+)
+"""From here on, `a ≠ b` is read as `a = b`."""
+
+
+@pytest.mark.parametrize("by_text", [True, False], ids=["refused by its text", "as if the rules for texts had a hole"])
+async def test_a_statement_cannot_change_what_those_after_it_mean(verifier, monkeypatch, by_text):
+    if not by_text:
+        monkeypatch.setattr("node.lean.check.verify.verifier.statement_problem", lambda *_: "")
+    proofs = [(Theorem("evil", "", PARSER), "trivial"), (Theorem("one", "", "(1 : Nat) ≠ 1"), "rfl"), *honest(3)]
+    evil, false, *others = [told(outcome)[0] for outcome in await verifier.verify_many(proofs)]
+    assert evil is (True if not by_text else "no verdict") and false is False and others == [True] * 3
