@@ -21,11 +21,12 @@ from typing import Protocol
 import msgspec
 
 from common.files import NOT_JSON, cache_directory, write_whole
-from common.lean import Place
+from common.lean import Place, TacticRule
 from common.life.waiting import unless_stopped
 from common.protocol.attempts import AttemptOutcome
 from node.lean.check.files.report import FileMessage
 from node.lean.gaps.gap import FileGaps, Gap
+from node.lean.text.rules import proof_problem
 from node.play.attempts import ProvingFailed
 from node.proving.fill_check import Checked, Edit, Fill, FillVerifier, edits_of
 from node.proving.prover import Budget, Found, TheoremProver
@@ -111,6 +112,8 @@ class FillOptions:
     """Repeat all searches."""
     wanted: Callable[[Gap], bool] = lambda gap: True
     """True for the gaps to fill."""
+    rule: TacticRule | None = None
+    """The tactics that proofs may have."""
 
 
 class Filler:
@@ -151,7 +154,9 @@ class Filler:
         theorem = gap.theorem(text)
         assert theorem.place is not None
         earlier = memory.recall(theorem.place)
-        if earlier is not None and earlier.spares(self._options.budget, self._options.way) and not self._options.again:
+        if earlier is not None and (self._options.again or self._refusal(earlier.script)):
+            earlier = None
+        if earlier is not None and earlier.spares(self._options.budget, self._options.way):
             return self._reported(_from_memory(gap, earlier))
         async with gate:
             if self._stopping.is_set():
@@ -164,8 +169,15 @@ class Filler:
         if found is None:
             return self._reported(GapResult(gap, GapState.WAITING, "interrupted"))
         result = _from_search(gap, found)
+        if problem := self._refusal(result.script):
+            result = GapResult(gap, GapState.OPEN, f"a proof was found, but it is refused: {problem}", by=found.by)
         memory.keep(theorem.place, self._remembered(result))
         return self._reported(result)
+
+    def _refusal(self, script: Sequence[str]) -> str:
+        """Why a proof may not stand in the file; empty if it may. It may come from a prover of a mesh, which could send
+        commands, or from an earlier search with another rule for tactics."""
+        return proof_problem("\n".join(script), self._options.rule) if script else ""
 
     def _reported(self, result: GapResult) -> GapResult:
         self._progress.ended(result)

@@ -29,6 +29,7 @@ from node.lean.gaps.gap import Gap, first_line_of
 from node.lean.olean.region import BadOlean
 from node.lean.process.fresh import Limits, scratch_folder
 from node.lean.settings import LeanProcessSettings
+from node.lean.text.allowed import rule_of
 from node.lean.text.lexing import mentions
 from node.lean.text.statement import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -226,6 +227,7 @@ def _options(settings: FillWork, at_once: int) -> FillOptions:
         " ".join([*way, str(proving.samples)]),
         settings.again,
         lambda gap: _wanted(gap, settings.only),
+        rule_of(proving.allow, proving.ban),
     )
 
 

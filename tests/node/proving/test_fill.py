@@ -7,6 +7,7 @@ import pytest
 
 from common.lean import Theorem
 from common.protocol.attempts import AttemptOutcome
+from node.lean.text.allowed import rule_of
 from node.play.attempts import ProvingFailed
 from node.proving.fill import FilledFile, Filler, FillMemory, FillOptions
 from node.proving.fill_check import Checked, Fill, applied, edits_of
@@ -84,6 +85,19 @@ async def test_what_is_found_is_verified_and_remembered_and_what_is_refused_is_n
     more = await filled(third, larger)
     assert third.asked == ["b", "c", "e"]
     assert states(more) == {"b": "open", "c": "filled", "d": "left alone", "e": "open"}
+
+
+async def test_a_proof_that_the_rules_refuse_fills_nothing_whoever_found_it_and_whenever(filling, tmp_path):
+    file, memory = await filling.finder.find(TEXT), FillMemory(tmp_path, ())
+
+    async def filled(prover: Prover, *ban: str) -> dict[str, str]:
+        options = FillOptions(Budget(), way=f"test {ban}", rule=rule_of((), ban), wanted=lambda gap: gap.name in "ac")
+        return states(await Filler(prover, filling.verifier, options, Silent(), asyncio.Event()).fill(file, memory))
+
+    commands = await filled(Prover({"a": "rfl\n@[simp] theorem x : True := trivial\n#eval 1", "c": "rfl"}))
+    assert commands == {"a": "open", "c": "filled"}
+    banned = Prover({"a": "rfl", "c": "decide"})
+    assert (await filled(banned, "rfl"))["c"] == "filled" and banned.asked == ["a", "c"], "a proof from before the ban"
 
 
 async def test_stopping_keeps_what_is_found_and_a_search_that_fails_says_nothing_about_its_gap_nor_the_others(
