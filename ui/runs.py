@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -59,12 +60,12 @@ class NotHere(UserError):
 
 
 def kind_of(folder: Path) -> Kind | None:
-    """What wrote a folder; None: it is no run."""
-    marks = {readers.DATABASE: Kind.LEARNER, SELF_PLAY: Kind.SELF_PLAY, ABOUT: Kind.TRAINING}
-    for file, kind in marks.items():
-        if (folder / file).is_file():
-            return kind
-    return Kind.EVALUATION if (folder / EVALUATION).is_file() else None
+    """What wrote a folder; None: it is no run, or its name is none that a folder can have."""
+    marks = {
+        **{readers.DATABASE: Kind.LEARNER, SELF_PLAY: Kind.SELF_PLAY, ABOUT: Kind.TRAINING},
+        EVALUATION: Kind.EVALUATION,
+    }
+    return next((kind for file, kind in marks.items() if os.path.isfile(folder / file)), None)  # noqa: PTH113
 
 
 class Series:

@@ -113,8 +113,12 @@ class Monitor:
         return self._files.response(request, STATIC / "index.html")
 
     async def _static(self, request: web.Request) -> web.StreamResponse:
-        path = (STATIC / request.match_info["file"]).resolve()
-        if STATIC.resolve() not in path.parents or not path.is_file():
+        try:
+            path = (STATIC / request.match_info["file"]).resolve()
+            found = STATIC.resolve() in path.parents and path.is_file()
+        except (OSError, ValueError):  # a name that no file can have
+            found = False
+        if not found:
             raise web.HTTPNotFound
         return self._files.response(request, path)
 

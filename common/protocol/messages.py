@@ -203,6 +203,10 @@ class LeanVerifyRequest(Message, frozen=True):
     """The tactic block after `:= by`."""
 
 
+ANY_PROOF = "trivial"
+"""A script for a statement whose proof does not matter: whether Lean refuses the statement is."""
+
+
 class LeanVerifyReply(Message, frozen=True):
     accepted: bool
     reason: str = ""

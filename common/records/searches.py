@@ -283,14 +283,15 @@ def count_kept(folder: Path, containing: str = "", outcome: str = "") -> int:
         return int(db.execute(query, {"text": containing, "outcome": outcome}).fetchone()[0])
 
 
-def kept_of(folder: Path, attempt_ids: Iterable[str]) -> set[str]:
-    """Which of these attempts have a kept search; none if the folder keeps none. Raises BadSearch."""
+def kept_of(folder: Path, attempt_ids: Iterable[str]) -> dict[str, float]:
+    """Which of these attempts have a kept search, and when it was recorded; none if the folder keeps none. Raises
+    BadSearch."""
     if not (folder / FILE).exists():
-        return set()
+        return {}
     ids = msgspec.json.encode([*attempt_ids]).decode()
     with _reading(folder) as db:
-        query = "SELECT attempt_id FROM searches WHERE attempt_id IN (SELECT value FROM json_each(?))"
-        return {row[0] for row in db.execute(query, (ids,))}
+        query = "SELECT attempt_id, recorded FROM searches WHERE attempt_id IN (SELECT value FROM json_each(?))"
+        return {row[0]: row[1] for row in db.execute(query, (ids,))}
 
 
 def kept_search(folder: Path, name: str) -> tuple[KeptRow, Sequence[SearchTree]]:

@@ -136,12 +136,15 @@ def _blocks(lines: TextIO, *, asks: bool) -> Iterator[str]:
     block: list[str] = []
     if asks:
         _note("a proof state, then an empty line; Ctrl-D ends")
-    for line in lines:
-        if line.strip():
-            block.append(line)
-        elif block:
-            yield "".join(block)
-            block = []
+    try:
+        for line in lines:
+            if line.strip():
+                block.append(line)
+            elif block:
+                yield "".join(block)
+                block = []
+    except UnicodeDecodeError as error:
+        raise UserError(f"standard input is not UTF-8: {error.reason} ({error.object[error.start]:#x})") from error
     if block:
         yield "".join(block)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from common.limits import Natural, Positive, Timeout
-from common.output.command import Exit, command
+from common.output.command import Exit, UserError, command
 from common.output.visible import say
 from common.settings import LeanSettings
 
@@ -81,6 +81,10 @@ def _trace(settings: TraceSettings) -> int:
     from node.lean.trace.formats import write
     from node.lean.trace.session import run_all
 
+    try:
+        settings.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--out {settings.out}: cannot be a folder ({error.strerror})") from error
     works = works_of(settings)
     for warning in warnings_of(works):
         say(f"proofmesh trace: note: {warning}", file=sys.stderr)

@@ -18,10 +18,11 @@ from typing import Any
 import msgspec
 
 from common.bus import BusError
+from common.lean import Theorem
 from common.life.waiting import Gathering
 from common.output.command import Exit, UserError
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
-from common.protocol.messages import MessageError
+from common.protocol.messages import ANY_PROOF, FailureKind, MessageError
 from common.records.searches import KeptSearches
 from common.seeds import derive_seed
 from node.eval.folder import AttemptRecord, EvaluationFolder, Plan, Standing, StatementRecord, standing
@@ -156,6 +157,8 @@ class Player:
         result = await self._attempts.play(attempt)
         # While the proof is being verified, another search uses the slot, so that workers and network stay busy.
         slot.leave()
+        if result.outcome is AttemptOutcome.BAD_STATEMENT and not await self._refuses(statement.theorem):
+            return _undecided(statement, number, "a prover says that Lean refuses the statement, and no verifier does")
         if result.outcome is not AttemptOutcome.PROVED or result.proof is None:
             self._keep(attempt, result)
             return record_of(result, statement.name, number)
@@ -175,6 +178,12 @@ class Player:
         result = _with_verification(result, time.perf_counter() - began)
         self._keep(attempt, result)
         return record_of(result, statement.name, number, proof={"script": script, "axioms": reply.axioms})
+
+    async def _refuses(self, theorem: Theorem) -> bool:
+        """Whether a verifier says that Lean refuses the statement. Without it, a prover's word could take any statement
+        out of the count. Raises BusError."""
+        reply = await self._attempts.verify(msgspec.structs.replace(theorem, rule=None), ANY_PROOF)
+        return reply.reason.startswith(FailureKind.BAD_STATEMENT)
 
     def _keep(self, attempt: Attempt, result: AttemptResult) -> None:
         if self._searches is not None:

@@ -161,7 +161,8 @@ class Checks:
             return Failure(reason="the client has left")
         finally:
             task.cancel()  # matters only if this handler was cancelled
-            del self._open[request.check_id]
+            if self._open.get(request.check_id) is task:  # not if the client has sent the request again meanwhile
+                del self._open[request.check_id]
 
     def gone(self, _: str, message: LeanCheckGone) -> None:
         """Cancel a check whose client has left, which frees its worker at once."""

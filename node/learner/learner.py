@@ -172,18 +172,24 @@ class Learner:
         await self._learning.last_turn(self._progress)
 
     async def _control(self) -> None:
+        saved = self._learning.steps
         while not phases.finished(self._progress, self._plan) and not self._run.stopping:
-            left = (self._plan.control_steps or 0) - self._progress.steps
-            taken = await self._learning.control_turn(self._progress, min(left, CONTROL_TURN))
-            self._tick(taken)
+            left = (self._plan.control_steps or 0) - self._learning.steps
+            await self._learning.control_turn(self._progress, min(left, CONTROL_TURN))
+            self._tick()
+            if self._learning.steps - saved >= self._run.settings.schedule.checkpoint_every:
+                saved = self._learning.steps
+                await self._learning.save()
         await self._learning.save()
 
     # --- clocks and notes -------------------------------------------------------------------------------------------
 
-    def _tick(self, steps: int = 0) -> None:
+    def _tick(self) -> None:
         """Add the time since the last tick to the progress."""
         current = time.monotonic()
-        self._progress = phases.tick(self._progress, current - self._clock, steps)
+        self._progress = phases.tick(self._progress, current - self._clock)
+        if self._progress.phase == phases.CONTROL:  # by the trainer: steps that a crash has undone are due again
+            self._progress = dataclasses.replace(self._progress, steps=self._learning.steps)
         if self._progress.phase == phases.RL:
             self._progress = dataclasses.replace(
                 self._progress,

@@ -136,6 +136,7 @@ def compare(before: Solved, after: Solved, seed: int, level: float = 0.95) -> Co
 def in_both(outcomes: Mapping[str, Solved]) -> tuple[dict[str, dict[str, bool | None]], int]:
     """The outcomes of the statements that the evaluations `before` and `after` both have, and how many only one of them
     has: a run may have gone on with settings that choose other statements."""
+    outcomes = {"before": {}, "after": {}, **outcomes}  # a run may have had no evaluation when it began
     before, after = outcomes["before"].keys(), outcomes["after"].keys()
     both = before & after
     kept = {label: {name: of for name, of in found.items() if name in both} for label, found in outcomes.items()}

@@ -284,7 +284,8 @@ class LocalAttempts:
 
     async def open(self, policy: str, closing: Sequence[str] = CLOSING) -> None:
         """Load the policy's networks and open its models, once for all attempts. Loading a model may take minutes."""
-        if policy not in self._opening:
+        opening = self._opening.get(policy)
+        if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
             self._opening[policy] = asyncio.create_task(self._open(policy, closing))
         await asyncio.shield(self._opening[policy])
 

@@ -384,6 +384,10 @@ class MeshAttempts:
     def _settle(self, expected: Expected, result: AttemptResult) -> bool:
         """Take the result of an attempt, or have the attempt played again. Returns False in that case."""
         self._heard = time.monotonic()
+        # A result that came in parts may name anything: whose it is does not depend on what a prover writes into it.
+        attempt = expected.attempt
+        whose = {"attempt_id": attempt.attempt_id, "theorem_id": attempt.theorem_id, "purpose": attempt.purpose}
+        result = msgspec.structs.replace(result, **whose)
         if is_inconclusive(result) and expected.tries < self._tries:
             log.warning("attempt is played again", attempt=result.attempt_id, tries=expected.tries, why=result.message)
             expected.tries += 1

@@ -7,12 +7,13 @@ provers, or MODEL@TEMPLATE), and the trainer (`sft` or `hf-sft`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import stamina
 from tokenizers import Tokenizer as TokenizerFile
 
 from common.bus import RemoteFailure
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60.0
 """Seconds after which a request for conjectures is retried."""
+
+TRIES = 3
+"""How often nodes are asked that fail to answer. Then a statement does not elaborate, a proof is not accepted."""
 
 OLD_NODE = "an inference node of an older version answered a request for conjectures with tactics; update the node"
 
@@ -164,16 +168,23 @@ async def conjecture(asking: Asking, question: Question) -> list[Output]:
         sampling=Sampling(temperature=question.temperature),
     )
     try:
-        reply = await inference.ask(prompt, question.samples, question.rng_seed, conjecture=True)
+        async for asked in retried():
+            with asked:
+                reply = await inference.ask(prompt, question.samples, question.rng_seed, conjecture=True)
+                if any(sample.tokens is None for sample in reply.tactics):
+                    raise RemoteFailure(OLD_NODE, FailureKind.MALFORMED)
     except OversizedMessage:
         return []
     except RemoteFailure as failure:
         if failure.kind is FailureKind.MALFORMED:
             raise StpError(failure.reason) from failure
         raise
-    if any(sample.tokens is None for sample in reply.tactics):
-        raise StpError(OLD_NODE)
     return [Output(sample.tactic, sample.complete, sample.tokens or 0) for sample in reply.tactics]
+
+
+def retried() -> AsyncIterator[stamina.Attempt]:
+    """Tries of a request. Where one node fails to answer, another one may: a single answer must not end a run."""
+    return stamina.retry_context(on=RemoteFailure, attempts=TRIES, wait_initial=0.2, timeout=None)
 
 
 def _policy(served: str, model: Model) -> str:

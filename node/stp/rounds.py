@@ -378,13 +378,18 @@ async def attempt(work: Work, round: int, tasks: Sequence[Task], part: Part) -> 
             meter.at(finished)
 
 
+UNPLAYED = (AttemptOutcome.ERROR, AttemptOutcome.POISONED)
+"""Outcomes of attempts that say nothing about any of their samples."""
+
+
 def row_of(result: AttemptResult, round: int, samples: int) -> AttemptRow:
-    """The record of a result. An attempt that ended in an infrastructure error counts no samples."""
+    """The record of a result. An attempt that nobody could play counts no samples, nor do proofs that Lean lost."""
+    lost = samples if result.outcome in UNPLAYED else min(samples, result.statistics.expansions_lost)
     return AttemptRow(
         attempt_id=result.attempt_id,
         round=round,
         name=result.theorem_id,
-        samples=0 if result.outcome is AttemptOutcome.ERROR else samples,
+        samples=samples - lost,
         correct=sum(each.count for each in result.proofs),
         outcome=str(result.outcome),
         message=result.message,

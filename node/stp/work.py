@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from common.bus import RemoteFailure
 from common.lean import BadStatement, ProofTree, Theorem
 from common.life import faults
 from common.life.waiting import Gathering, side_by_side
@@ -22,7 +23,7 @@ from common.watch.tracking import Tracked
 from node.play.attempts import TrainedAttempts
 from node.prover.environment import LeanEnvironment
 from node.stp.data.initial import RunData
-from node.stp.network import Network
+from node.stp.network import Network, retried
 from node.stp.records import Part, Stage
 from node.stp.settings import StpPlan, StpSettings
 from node.stp.store import StpStore
@@ -190,9 +191,14 @@ class Proving:
 
     async def _elaborated(self, theorem: Theorem) -> tuple[Theorem, str]:
         try:
-            await LeanEnvironment(self.place.asking, theorem, tactic_timeout=OPEN_SECONDS, patience=PATIENCE).open()
+            async for asked in retried():
+                with asked:
+                    lean = LeanEnvironment(self.place.asking, theorem, tactic_timeout=OPEN_SECONDS, patience=PATIENCE)
+                    await lean.open()
         except BadStatement as error:
             return theorem, str(error) or "Lean rejects it"
+        except RemoteFailure as failure:
+            return theorem, f"Lean does not say whether it elaborates: {failure}"
         return theorem, ""
 
     async def verify(self, proofs: Sequence[tuple[Theorem, str]]) -> AsyncGenerator[tuple[int, LeanVerifyReply], None]:
@@ -205,4 +211,10 @@ class Proving:
     async def _verified(self, proof: tuple[int, tuple[Theorem, str]]) -> tuple[int, LeanVerifyReply]:
         number, (theorem, text) = proof
         await self._gathering.wait()
-        return number, await self.place.verify(theorem, ProofTree(text))
+        try:
+            async for asked in retried():
+                with asked:
+                    return number, await self.place.verify(theorem, ProofTree(text))
+        except RemoteFailure as failure:
+            return number, LeanVerifyReply(accepted=False, reason=f"no verdict: {failure}")
+        raise AssertionError("stamina ends with a result or an error")

@@ -80,12 +80,14 @@ def _page(statements: Sequence[Statement], query: EvaluationsQuery) -> dict[str,
 def _statements(run: Run, label: str) -> Sequence[Statement]:
     if run.kind is not Kind.LEARNER:
         return ()
-    return _finished(run.records, run.records.stat().st_ino, label)
+    finished = next((float(each["time"]) for each in run.evaluations() if each["label"] == label), 0.0)
+    return _finished(run.records, finished, label)
 
 
 @lru_cache(maxsize=4)
-def _finished(records: Path, inode: int, label: str) -> Sequence[Statement]:
-    """The statements of a finished evaluation, which never change. `inode`: of the records; a new run has another."""
+def _finished(records: Path, finished: float, label: str) -> Sequence[Statement]:
+    """The statements of a finished evaluation, which never change. `finished`: when; in a new run of the same name
+    another time (its file may have the old one's inode)."""
     return [
         Statement(
             theorem=each.theorem_id,

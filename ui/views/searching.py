@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import msgspec
 
 from common.bus import BusError
+from common.limits import Natural
 from common.protocol.attempts import AttemptOutcome, Purpose
 from common.protocol.messages import SearchesAtWork, SearchesQuestion
 from common.protocol.subjects import searches_at_work
@@ -77,7 +78,7 @@ class TheoremsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str = ""
     result: TheoremResult | None = None
     family: str = ""
-    level: int | None = None
+    level: Natural | None = None
     split: str = "train"
     """`test`: the statements of evaluations."""
     order: Order = Order.HARDEST
@@ -362,8 +363,9 @@ class StateQuery(TreeQuery, frozen=True, forbid_unknown_fields=True):
 
 
 @lru_cache(maxsize=4)
-def _unpacked(folder: Path, name: str, state: int) -> tuple[KeptRow, Sequence[SearchTree]]:
-    """A kept search, unpacked once for the page and the states that one looks at. `state`: of the file."""
+def _unpacked(folder: Path, name: str, recorded: float) -> tuple[KeptRow, Sequence[SearchTree]]:
+    """A kept search, unpacked once for the page and the states that one looks at. `recorded`: when, which tells it from
+    that of an earlier run in this folder."""
     return searches.kept_search(folder, name)
 
 
@@ -397,10 +399,11 @@ def opened(run: Run, query: TreeQuery, *, again: bool = True) -> Opened:
             if len(_looked) > MOST_LOOKED:
                 _looked.popitem(last=False)
     else:
-        path = run.path(searches.FILE)
-        if not path.is_file() or not searches.kept_of(path.parent, [query.id]):
+        folder = run.path(searches.FILE).parent
+        recorded = searches.kept_of(folder, [query.id]).get(query.id)
+        if recorded is None:
             raise NotHere(f"run {run.name} keeps no search of the attempt {cut(query.id, 80)!r}")
-        found = _unpacked(path.parent, query.id, path.stat().st_ino)
+        found = _unpacked(folder, query.id, recorded)
     if query.tree >= len(found[1]):
         raise NotHere(f"the search of {cut(query.id, 80)} has no tree {query.tree}; it has {len(found[1])}")
     return found

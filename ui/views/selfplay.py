@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from common.limits import Natural
 from ui.runs import SELF_PLAY, Kind, Run
 from ui.views import NoQuery, View
 from ui.views.searching import From, Limit, cut
@@ -69,7 +70,7 @@ class ConjecturesQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """In the model's text, the name, or the reason for the fate."""
     fate: str = ""
     """A value of `Fate`; empty: all."""
-    round: int | None = None
+    round: Natural | None = None
     start: From = msgspec.field(name="from", default=0)
     limit: Limit = 50
 

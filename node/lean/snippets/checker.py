@@ -190,8 +190,8 @@ class SnippetChecker:
         """Check a snippet. On cancellation, its worker's Lean process is ended."""
         if snippet.seconds <= 0:
             return timed_out(0.0, snippet.seconds)
-        if len(snippet.code) > MOST_CHARACTERS:
-            return failed(0.0, f"the snippet has {len(snippet.code)} characters, more than {MOST_CHARACTERS}: split it")
+        if (size := max(len(snippet.code), len(snippet.against))) > MOST_CHARACTERS:
+            return failed(0.0, f"the snippet has {size} characters, more than {MOST_CHARACTERS}: split it")
         if snippet.code.count("sorry") > MOST_SORRIES:
             return failed(0.0, f"the snippet has more than {MOST_SORRIES} `sorry`s: split it")
         try:

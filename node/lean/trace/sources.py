@@ -298,7 +298,11 @@ def _group(root: Path, files: tuple[Path, ...]) -> Group:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    for entry in folder.iterdir():
+    try:
+        entries = [*folder.iterdir()]
+    except OSError as error:
+        raise NoSource(f"{folder}: cannot be read ({error.strerror})") from error
+    for entry in entries:
         if entry.is_dir() and entry.name not in _BUILT and not entry.is_symlink():
             yield from _below(entry)
         elif entry.suffix == ".lean" and entry.name not in LAKE_FILES and entry.is_file():

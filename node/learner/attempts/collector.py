@@ -32,7 +32,14 @@ from common.protocol.attempts import (
     ResultPart,
     Transition,
 )
-from common.protocol.messages import FailureKind, LeanVerifyReply, LeanVerifyRequest, MessageError, OversizedMessage
+from common.protocol.messages import (
+    ANY_PROOF,
+    FailureKind,
+    LeanVerifyReply,
+    LeanVerifyRequest,
+    MessageError,
+    OversizedMessage,
+)
 from common.protocol.subjects import LEAN_VERIFY
 from common.records.database import RunDirectoryError
 from common.records.readers import WantedAttempts, read_attempts
@@ -64,9 +71,6 @@ HAND_BACK_DELAY = 5.0
 EVALUATION_GATHER = 2.0
 """Longest wait in seconds of an evaluation's proof for others to share a verification batch. It is short because the
 run waits for the evaluation's last proof."""
-
-ANY_PROOF = "trivial"
-"""What is asked of a statement whose proof does not matter."""
 
 RECORDED = metrics.histogram(
     "learner_attempt_seconds", "From an attempt's dispatch until it was recorded", ["purpose"], ATTEMPT_BUCKETS

@@ -119,6 +119,8 @@ class Learning:
         schedule, batch = self._run.settings.schedule, self._run.settings.trainer.learning_batch()
         budget = schedule.pause_budget if schedule.pause == "always" else schedule.training_budget
         owed = steps_owed(schedule, batch, self._run.replay.last_id, self.steps)
+        if owed and not self._run.data.supervised and not self._run.replay.refs():
+            return 0  # all that was found is held out
         return steps_due(schedule, batch, owed, waited, self.time, budget)
 
     @property
@@ -198,8 +200,8 @@ class Learning:
             await asyncio.to_thread(self._usage.save)
         self._saved_at = self._trainer.step_number
 
-    async def control_turn(self, progress: Progress, steps: int) -> int:
-        """Train supervised steps in place of reinforcement learning, without a pause of inference. Returns how many."""
+    async def control_turn(self, progress: Progress, steps: int) -> None:
+        """Train supervised steps in place of reinforcement learning, without a pause of inference."""
         settings = self._run.settings
         first = self._trainer.step_number
         metrics: dict[str, float] = {}
@@ -209,7 +211,6 @@ class Learning:
             metrics = await self._trainer.step(refs, self._factor(progress), average=True) or metrics
         self._trainer.say_left_out()
         await self._point(metrics)
-        return self._trainer.step_number - first
 
     async def _point(self, metrics: dict[str, float]) -> None:
         counts = await self._run.store.call(Store.counts)

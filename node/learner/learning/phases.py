@@ -88,14 +88,13 @@ CLOSING = 20.0
 """Seconds reserved for publishing the last weights, for stopping and for the summary."""
 
 
-def tick(progress: Progress, seconds: float, steps: int = 0) -> Progress:
-    """Add time (and, in the control, steps) to the current phase."""
+def tick(progress: Progress, seconds: float) -> Progress:
+    """Add time to the current phase."""
     return replace(
         progress,
         worked=progress.worked + seconds,
         learned=progress.learned + (seconds if progress.phase == RL else 0.0),
         evaluation=progress.evaluation + (seconds if progress.phase == EVALUATE_BEFORE else 0.0),
-        steps=progress.steps + steps,
     )
 
 

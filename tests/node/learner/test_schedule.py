@@ -122,8 +122,8 @@ DECIDED = PlanSettings(minutes=30, until_decided=True)
         (PlanSettings(minutes=30), Progress(phase=RL, learned=10.0, undecided=0), pytest.approx(1 / 180), False),
         # The control goes by steps.
         (PlanSettings(control_steps=20), Progress(phase=CONTROL, steps=5), 0.25, False),
-        (PlanSettings(control_steps=10), tick(Progress(phase=CONTROL), 100, steps=9), 0.9, False),
-        (PlanSettings(control_steps=10), tick(Progress(phase=CONTROL), 100, steps=10), 1.0, True),
+        (PlanSettings(control_steps=10), Progress(phase=CONTROL, steps=9), 0.9, False),
+        (PlanSettings(control_steps=10), Progress(phase=CONTROL, steps=10), 1.0, True),
         (PlanSettings(control_steps=0), Progress(phase=CONTROL), 1.0, True),
     ],
 )

@@ -292,6 +292,8 @@ class SingleCheck:
         text = statement_text(self._lean.toolchain.header(theorem.header), theorem)
         digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
         task = self._statements.get(digest)
+        if task is not None and task.done() and not (self._folder / digest / f"{STATEMENT}.olean").is_file():
+            task = None  # somebody has cleaned up the folder of temporary files
         if task is None:
             task = asyncio.create_task(self._compile_statement(digest, text), name="statement")
             self._statements[digest] = task
@@ -311,8 +313,10 @@ class SingleCheck:
             raise VerificationFailed(f"the statement exceeded a limit: {error}") from error
         self.slowest_statement = max(self.slowest_statement, time.monotonic() - began)
         errors = [message.data for message in messages(finished) if message.severity == "error"]
-        if errors or finished.code:
-            raise VerificationFailed(errors[0] if errors else unclear(finished), FailureKind.BAD_STATEMENT)
+        if errors:
+            raise VerificationFailed(errors[0], FailureKind.BAD_STATEMENT)
+        if finished.code:  # killed from outside, a full disk: this says nothing about the statement
+            raise VerificationFailed(unclear(finished))
         return folder
 
 
