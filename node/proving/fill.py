@@ -171,7 +171,8 @@ class Filler:
         result = _from_search(gap, found)
         if problem := self._refusal(result.script):
             result = GapResult(gap, GapState.OPEN, f"a proof was found, but it is refused: {problem}", by=found.by)
-        memory.keep(theorem.place, self._remembered(result))
+        if found.outcome is not AttemptOutcome.BAD_STATEMENT:  # the next command asks Lean again
+            memory.keep(theorem.place, self._remembered(result))
         return self._reported(result)
 
     def _refusal(self, script: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import structlog
+from cachetools import LRUCache
 
 from common.files import cache_directory, write_whole
 from common.lean import Context, Theorem, digest_of
@@ -176,10 +177,12 @@ class ContextModules:
         self.folder = folder or cache_directory() / "contexts" / digest_of(identity)
         self.toolchain = replace(toolchain, environment=toolchain.with_modules([self.folder]))
         self._lock = asyncio.Lock()
-        self._short: dict[str, Context] = {}
+        self._short: LRUCache[str, Context] = LRUCache(KEPT_MODULES)
         """Shortened texts by digest of the original text."""
-        if self.folder.is_dir() and sum(1 for _ in self.folder.iterdir()) > KEPT_MODULES:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        if self.folder.is_dir() and len(modules := [*self.folder.iterdir()]) > KEPT_MODULES:
+            # Not the folder: the processes of others that work now may read this one, and none in its place.
+            for module in modules:
+                module.unlink(missing_ok=True)
         self.folder.mkdir(parents=True, exist_ok=True)  # a process may only read folders that exist at its start
 
     async def shortened(self, theorem: Theorem) -> Theorem:
@@ -192,12 +195,18 @@ class ContextModules:
 
     async def shorter(self, context: Context) -> Context:
         """A shorter text that is equivalent for the commands below it; the text itself if there is none."""
-        short = self._short.get(context.digest)
+        short = self._known(context)
         if short is None:
             async with self._lock:
-                short = self._short.get(context.digest) or await self._shorten(context)
+                short = self._known(context) or await self._shorten(context)
                 self._short[context.digest] = short
         return short
+
+    def _known(self, context: Context) -> Context | None:
+        """The shorter text of an earlier call, unless another process has removed its module."""
+        short = self._short.get(context.digest)
+        modules = [name for name in imports_of(short.text) if name.startswith(PREFIX)] if short is not None else []
+        return short if all((self.folder / f"{name}.olean").is_file() for name in modules) else None
 
     async def _shorten(self, context: Context) -> Context:
         """`shorter` without its cache."""

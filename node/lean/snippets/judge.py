@@ -13,7 +13,6 @@ import contextlib
 import re
 import time
 from collections.abc import Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -72,6 +71,8 @@ class FileJudge:
         self._seconds = seconds
         self._files = FileVerifier(toolchain, at_once=at_once, seconds=seconds, memory_mb=memory_mb)
         self._proofs = Verifier(toolchain, at_once=max(1, at_once // 2), seconds=seconds, memory_mb=memory_mb)
+        self._places = asyncio.Semaphore(at_once)
+        """For files that are verified: each has a reader of its own, a process."""
 
     async def judge(self, snippet: Snippet) -> Judgement:
         """The judgement on a snippet. Raises NoJudgement."""
@@ -88,8 +89,8 @@ class FileJudge:
                 if reply.accepted:
                     return Judgement(Verdict(True, reply.axioms), seconds=seconds)
         # The worker found no error in the file, so the slower salvage of files with errors is not needed.
-        async with aclosing(self._files.verify([from_text(snippet.code)], salvage=False)) as verified:
-            judged = await anext(verified)
+        async with self._places:
+            (judged,) = [each async for each in self._files.verify([from_text(snippet.code)], salvage=False)]
         report = judged.report
         found = judgement(report, self._seconds, seconds)
         if snippet.allow_own_syntax or not found.verdict.accepted:
@@ -99,10 +100,11 @@ class FileJudge:
 
     async def _compared(self, snippet: Snippet) -> Judgement:
         """The judgement on a snippet that must prove given theorems. Raises NoJudgement."""
-        started = time.monotonic()
-        problems, verdicts, _ = await self._files.compare(
-            [from_text(snippet.code, SNIPPET)], [from_text(_reference(snippet), REFERENCE)]
-        )
+        async with self._places:
+            started = time.monotonic()
+            problems, verdicts, _ = await self._files.compare(
+                [from_text(snippet.code, SNIPPET)], [from_text(_reference(snippet), REFERENCE)]
+            )
         if wrong := next((each for each in problems if each.file.startswith(REFERENCE)), None):
             raise NoJudgement(f"`against` cannot be used: {wrong.problem}")
         problem = next((each.problem for each in problems), "")

@@ -362,8 +362,8 @@ class FileVerifier:
         Returns the reports on files with problems, a verdict for each theorem of the reference, and the values in the
         submission of definitions that the reference leaves open.
         """
-        async with aclosing(self.compare_many([submission], reference)) as compared:
-            return await anext(compared)
+        (compared,) = [each async for each in self.compare_many([submission], reference)]
+        return compared
 
     async def compare_many(
         self, submissions: Sequence[Sequence[SourceFile]], reference: Sequence[SourceFile]

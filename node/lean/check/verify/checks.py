@@ -12,6 +12,7 @@ import itertools
 import re
 import secrets
 import shutil
+import signal
 import tempfile
 import textwrap
 import time
@@ -262,6 +263,8 @@ class SingleCheck:
     ) -> _CompiledProof:
         (folder / f"{PROOF}.lean").write_text(text)
         finished = await self._lean.compile(folder, PROOF, kept)
+        if finished.code == -signal.SIGKILL and not messages(finished):  # by the system, for want of memory
+            raise VerificationFailed(f"Lean was killed: {unclear(finished)}")
         return _CompiledProof(folder, rejection(finished, self._lean.toolchain.header(theorem.header), theorem))
 
     async def _both(self, theorem: Theorem, script: str, root: Path) -> tuple[Path, _CompiledProof]:
@@ -283,6 +286,8 @@ class SingleCheck:
             return Verdict(problem)
         pair = Pair(STATEMENT, f"{PROOF}.{local_name(theorem)}", CHECK)
         reply = await self._judge.judge(statement / f"{STATEMENT}.olean", folder / f"{PROOF}.olean", [pair])
+        if reply.failed:
+            raise VerificationFailed(reply.problem)
         if reply.problem:
             return Verdict(reply.problem)
         return Verdict(reply.reasons[0], tuple(reply.axioms[0]), True)

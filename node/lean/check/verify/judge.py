@@ -63,6 +63,8 @@ class Reply(msgspec.Struct):
 
     problem: str = ""
     """Why nothing can be judged; empty if it can."""
+    failed: bool = False
+    """Whether the problem is not the proof's: a file cannot be opened."""
     reasons: list[str] = []
     """For each pair, why the proof is rejected; empty if it is accepted."""
     axioms: list[list[str]] = []
@@ -96,7 +98,7 @@ class Judge:
         try:
             return self._read(request) if isinstance(request, ProofsRequest) else self._judge(request)
         except (BadOlean, UnreadableModule, OSError, ValueError) as error:
-            return Reply(f"the compiled proof cannot be read: {error}")
+            return Reply(f"the compiled proof cannot be read: {error}", failed=isinstance(error, OSError))
         except BadAnswer as error:
             return Reply(f"the kernel's answer is incomplete: {error}")
 
