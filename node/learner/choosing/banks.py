@@ -15,12 +15,16 @@ from typing import TypeVar
 
 import msgspec
 
+from common.protocol.messages import MAX_MESSAGE_BYTES
 from node.bank import bank
 from node.bank.bank import BankError, BankTheorem, BankTransition
 from node.bank.importing import Names
 from node.lean.text.canonical import Alike
 
 POCKET = "pocket"
+
+LARGEST_STATEMENT = MAX_MESSAGE_BYTES - 16 * 1024
+"""Bytes of the largest statement that an attempt can have."""
 
 T = TypeVar("T")
 
@@ -121,6 +125,7 @@ def load(parts: Sequence[BankPart], split: str, *, scored: bool) -> BankContent:
         _keep_apart(content, apart)
     merged = contents[0] if len(contents) == 1 else _mixed(parts, contents)
     merged.alike = apart.alike
+    _drop_large(merged)
     if apart.note:
         # The digest keys the warm-start cache: training on less data must not share an entry with training on all.
         merged.digest = _digest([merged.digest, apart.note, *apart.train])
@@ -173,6 +178,16 @@ def _mixed(parts: Sequence[BankPart], contents: Sequence[BankContent]) -> BankCo
         merged.transitions += [(each, number) for each, _ in content.transitions]
     _drop_repeated(merged)
     return merged
+
+
+def _drop_large(content: BankContent) -> None:
+    """Leave out statements that do not fit into a message with all that an attempt says besides."""
+    for rows in (content.train, content.scored):
+        large = {id(each) for each, _ in rows if len(msgspec.msgpack.encode(each.theorem)) > LARGEST_STATEMENT}
+        if large:
+            first = next(each.theorem.name for each, _ in rows if id(each) in large)
+            content.notes.append(f"{len(large)} statements are too large for a message and are left out, first {first}")
+            rows[:] = [pair for pair in rows if id(pair[0]) not in large]
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from common.bus import Bus, BusSettings
-from common.protocol.attempts import AttemptResult
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, unplayed
 from common.protocol.messages import LeanProxyFacts, ProverFacts
 from common.settings import Sampling
 from node.eval import over_mesh
@@ -62,6 +62,15 @@ async def test_a_mesh_evaluates_as_one_process_does_and_asks_again_for_a_result_
     async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:
         found = await evaluated(venue, tmp_path / "again", statements=STATEMENTS[:1])
     assert found["swap"].standing is Standing.SOLVED and heard[0] == heard[1]
+
+    async def refused(_: MeshAttempts, attempt: Attempt) -> AttemptResult:
+        return unplayed(attempt, "a liar", AttemptOutcome.BAD_STATEMENT, "Lean does not like it")
+
+    monkeypatch.setattr(MeshAttempts, "play", refused)
+    async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:
+        found = await evaluated(venue, tmp_path / "lied", statements=STATEMENTS[::2])
+    assert found["missing"].standing is Standing.NOT_ELABORATED
+    assert found["swap"].standing is Standing.UNDECIDED and "no verifier does" in found["swap"].reason
 
 
 async def test_a_network_that_a_learner_goes_on_changing_is_not_evaluated(broker: BusSettings, bus: Bus) -> None:

@@ -270,6 +270,16 @@ def test_no_bank_trains_on_what_another_is_scored_on(tmp_path: Path) -> None:
     assert loaded.notes == [f"1 train statements (first a) and 0 transitions {LEFT_OUT}", several]
 
 
+def test_a_statement_that_fits_into_no_message_is_left_out_with_a_note(tmp_path: Path) -> None:
+    large = f"{'1 + ' * 150_000}1 = 0"
+    folder = write(
+        tmp_path / "one", train=[("a", "1 = 1"), ("b", large)], test=[("c", "2 = 2"), ("d", large + " ∨ True")]
+    )
+    loaded = data.load(settings(str(folder)), tmp_path / "segments")
+    assert [row.theorem.name for row in (*loaded.train, *loaded.test)] == ["a", "c"]
+    assert [note.rpartition(" ")[2] for note in loaded.notes] == ["b", "d"]
+
+
 @pytest.mark.parametrize("split", ["test", "valid"])
 def test_no_split_that_is_held_out_is_trained_on_whichever_is_scored(tmp_path: Path, split: str) -> None:
     one = write(tmp_path / "one", train=[("a", "1 = 1"), ("b", "2 = 2"), ("c", "3 = 3")], valid=[("v", "4 = 4")])

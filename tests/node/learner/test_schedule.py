@@ -246,6 +246,8 @@ def test_counts_of_other_processes_are_kept_when_they_have_gone() -> None:
     beat("p1", "prover", roots_solved=4)  # a late heartbeat
     beat("l1", "lean-proxy", proofs_accepted=7, proofs_rejected=1)
     beat("u1", "ui", roots_solved=100)
+    for nonsense in (math.inf, math.nan, 1e300, -1.0):
+        beat("p2", "prover", roots_solved=nonsense)
     verdicts = {"lean-proxy.proofs_accepted": 7, "lean-proxy.proofs_rejected": 1}
     assert heard.sums() == {"prover.roots_solved": 7, **verdicts}
 

@@ -21,7 +21,7 @@ from node.play.attempts import Attempts
 from node.play.here import LocalAttempts
 from node.play.mesh import MeshAttempts
 from node.prover.environment import LeanEnvironment
-from node.prover.policies.names import INFERENCE
+from node.prover.policies.names import INFERENCE, BadPolicy
 from node.prover.settings import ProverSettings
 from tests.background import SharedLean
 from tests.node.stp.mesh import FALSE, SWAP, TWO, prover, samples, written
@@ -207,6 +207,17 @@ async def test_the_same_attempts_come_out_the_same_here_and_on_a_mesh(
     assert found[0] == found[1] and len(found[0]) == len(searches) + len(proofs)
 
 
+async def test_a_policy_that_could_not_be_opened_is_opened_when_somebody_asks_again(
+    warm_lean: SharedLean, tmp_path: Path
+) -> None:
+    async with here(warm_lean, "tactics") as attempts:
+        with pytest.raises(BadPolicy):
+            await attempts.open(policy := f"tactics:{tmp_path / 'later.txt'}")
+        (tmp_path / "later.txt").write_text("exact fun h => ⟨h.2, h.1⟩\n", encoding="utf-8")
+        await attempts.open(policy)
+        assert (await attempts.play(attempt(SWAP, policy=policy))).outcome is AttemptOutcome.PROVED
+
+
 async def test_an_attempt_that_a_prover_holds_for_ever_is_given_to_another(
     bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,8 +230,9 @@ async def test_an_attempt_that_a_prover_holds_for_ever_is_given_to_another(
             (other,) = await bus.lease("todo-asked", Attempt, limit=1, wait=30)
             assert other.message == held.message
             result = unplayed(other.message, "another", AttemptOutcome.BAD_STATEMENT, "as Lean says")
+            forged = msgspec.structs.replace(result, theorem_id="of another theorem", purpose=Purpose.TRAIN)
             to = subjects.to_client(other.message.client, result.attempt_id, 0)
-            await bus.publish_durable(to, result, message_id="a result")
+            await bus.publish_durable(to, forged, message_id="a result")
             assert await playing == result
         await held.ack()
         await other.ack()

@@ -72,6 +72,17 @@ async def test_a_module_is_found_again_and_a_longer_text_begins_with_it(tmp_path
 
 
 @pytest.mark.lean
+async def test_modules_that_another_process_removes_are_made_again(tmp_path, monkeypatch):
+    working, theorem = modules(tmp_path, 2), placed("".join(f"theorem t{n} : {n} = {n} := rfl\n" for n in range(5)))
+    short = await working.shortened(theorem)
+    folder = (tmp_path / "m").stat().st_ino
+    monkeypatch.setattr("node.lean.gaps.contexts.KEPT_MODULES", 0)
+    modules(tmp_path, 2)
+    assert [*(tmp_path / "m").iterdir()] == [] and (tmp_path / "m").stat().st_ino == folder
+    assert await working.shortened(theorem) == short and len([*(tmp_path / "m").iterdir()]) == 1
+
+
+@pytest.mark.lean
 async def test_a_library_that_was_built_anew_has_modules_of_its_own(tmp_path):
     lean = LeanToolchain.pocket()
     library = tmp_path / "library"
