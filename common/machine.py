@@ -153,14 +153,15 @@ def own_version() -> str:
         return str(tomllib.loads(text)["project"]["version"])
 
 
-def thread_environment(threads: int) -> dict[str, str]:
-    """Environment variables for a process that computes with `threads` threads on cores that it shares with others.
+SHARED_CORES = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "20000"}
+"""Environment variables for a process that computes on cores that it shares with others. Threads that wait for each
+other spin for some microseconds, then sleep. Spinning without limit is six to forty times slower when other programs
+run on the same cores, and sleeping at once takes one and a half times as long (LOG.md)."""
 
-    Threads that wait for each other spin for some microseconds, then sleep. Spinning without limit is ten to forty
-    times slower when other programs run on the same cores, and sleeping at once takes one and a half times as long
-    (LOG.md).
-    """
-    return {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "20000"}
+
+def thread_environment(threads: int) -> dict[str, str]:
+    """Environment variables for a process that computes with `threads` threads."""
+    return {"OMP_NUM_THREADS": str(threads), **SHARED_CORES}
 
 
 # ----------------------------------------------------------------------------------------------------------------------
