@@ -19,7 +19,7 @@ from data.generators.families.combinators import BASES, LAWS, applied, normal
 from data.generators.families.puzzles import PUZZLES as PERMUTATIONS, distances
 from data.generators.families.words import DEEP
 from data.generators.floors import MOST_BY_ANY, MOST_BY_ONE, floors, local_requests
-from data.generators.lean_check import load_truth, refused, replay
+from data.generators.lean_check import load_truth, refused
 from data.generators.normal_form import normal_form, skeleton
 from data.generators.profiles import ACCUMULATORS, COMBINATORS, POCKET, PUZZLES, WHEELS, WITNESS, WORDS, Profile
 from node.bank import bank
@@ -28,6 +28,7 @@ from node.bank.benchmarks import load_benchmark
 from node.command import cli
 from node.learner.choosing import banks
 from tests.commands import Called
+from tests.node.lean.replaying import replay
 
 pytestmark = pytest.mark.generators
 
