@@ -3,8 +3,11 @@
 python -m scripts.mutations draw --count 40 --seed 33      # writes tests/mutations.json
 python -m scripts.mutations reach                          # one run of the suite: which tests reach which fault
 python -m scripts.mutations run                            # each fault in turn: found, if one of its tests fails
+python -m scripts.mutations run --again                    # also those that have a result
 
-The list that is kept has 40 faults of seed 33 and 40 of seed 34.
+The list that is kept has 40 faults of seed 33 and 40 of seed 34. `run` tries the test first that found a fault last
+time. If that one passes, or there is none, it runs the tests that `reach` has noted in .cache/reach.json. Without these
+notes the fault stays without a result: then call `reach` and `run` once more.
 
 Everything runs in a copy of the checkout in a temporary folder, so a killed run leaves no fault in the code. A fault is
 named by its file, function, the text before and after, and the number of equal texts before it in that function: it
@@ -33,6 +36,9 @@ import msgspec
 ROOT = Path(__file__).parents[1]
 
 FILE = ROOT / "tests" / "mutations.json"
+
+REACH = ROOT / ".cache" / "reach.json"
+"""The tests that reach each fault, by its name."""
 
 PACKAGES = ("broker", "common", "node", "proofmesh", "ui")
 """Code whose faults users meet. `scripts` and `data/generators` are tools of ours."""
@@ -64,12 +70,15 @@ class Mutation(msgspec.Struct, kw_only=True):
     after: str
     nth: int
     """Number of texts equal to `before` in the function before this one."""
-    tests: list[str] = []
-    """Tests that reach it."""
     found_by: str = ""
     """The first of its tests that failed; empty: none did."""
     state: str = ""
     """`found`, `survived`, `unreached` (by no test) or `gone` (its text is no longer there)."""
+
+    @property
+    def name(self) -> str:
+        """What tells it from other faults."""
+        return f"{self.file} {self.function} {self.nth}: {self.before} -> {self.after}"
 
 
 # --- drawing ---------------------------------------------------------------------------------------------------------
@@ -266,14 +275,22 @@ def reach(mutations: list[Mutation], paths: list[str]) -> None:
         probe(root, mutations, record)
         done = pytest(root, ["-n", "2", "--dist", "worksteal", *paths])
         print(done.stdout[-20_000:] if done else "", flush=True)
-        reached: dict[int, dict[str, None]] = defaultdict(dict)
+        reached: dict[int, set[str]] = defaultdict(set)
         for line in record.read_text(encoding="utf-8", errors="replace").splitlines():
             mark, _, test = line.partition("\t")
             if mark.isdigit() and test:
-                reached[int(mark)][test.rpartition(" (")[0]] = None
+                reached[int(mark)].add(test.rpartition(" (")[0])
+    notes = noted()
     for number, mutation in enumerate(mutations):
-        tests = {*reached[number], *there.intersection(mutation.tests)}
-        mutation.tests = sorted(tests, key=lambda test: (not _near(mutation, test), test))
+        tests = reached[number] | there.intersection(notes.get(mutation.name, ()))
+        notes[mutation.name] = sorted(tests, key=lambda test: (not _near(mutation, test), test))
+    REACH.parent.mkdir(exist_ok=True)
+    REACH.write_text(json.dumps(notes, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def noted() -> dict[str, list[str]]:
+    """The notes of `reach`: the tests of each fault, by its name."""
+    return msgspec.json.decode(REACH.read_bytes(), type=dict[str, list[str]]) if REACH.is_file() else {}
 
 
 def _near(mutation: Mutation, test: str) -> bool:
@@ -284,43 +301,55 @@ def _near(mutation: Mutation, test: str) -> bool:
 
 def run(mutations: list[Mutation], keep: Any) -> None:
     """Run the tests of each fault that has no result yet; `keep` is called after each."""
+    notes = noted()
     for number, mutation in enumerate(mutations):
         if mutation.state:
             continue
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             root = copied(folder)
-            if not apply(root, mutation):
-                mutation.state = "gone"
-            elif not mutation.tests:
-                mutation.state = "unreached"
-            else:
-                done = pytest(root, ["-x", "--timeout", "120", *mutation.tests[:MOST_TESTS]], SECONDS)
-                failed = [
-                    line for line in (done.stdout if done else "").splitlines() if line[:6] in ("FAILED", "ERROR ")
-                ]
-                # A fault may break the import of a file of tests, which is an error of collecting: found.
-                if done is not None and done.returncode in NOTHING_RAN and "ERROR collecting" not in done.stdout:
-                    raise SystemExit(
-                        f"{mutation}: its tests cannot be run; `reach` finds those of today\n{done.stdout}"
-                    )
-                mutation.found_by = failed[0].split(" ")[1] if failed else "" if done else "too slow"
-                mutation.state = "found" if done is None or done.returncode else "survived"
+            mutation.state = judge(root, mutation, notes.get(mutation.name)) if apply(root, mutation) else "gone"
         keep()
-        print(
-            f"{number + 1}/{len(mutations)} {mutation.state} {mutation.file} {mutation.function}: "
-            f"{mutation.before} -> {mutation.after} ({len(mutation.tests)} tests, {time.monotonic() - started:.0f} s)",
-            flush=True,
-        )
+        state = mutation.state or "no result: its tests are not noted, `reach` notes them"
+        seconds = time.monotonic() - started
+        print(f"{number + 1}/{len(mutations)} {state} {mutation.name} ({seconds:.0f} s)", flush=True)
+
+
+def judge(root: Path, mutation: Mutation, tests: list[str] | None) -> str:
+    """The state of a fault that is made in a copy; empty: its tests are not known."""
+    if mutation.found_by.startswith("tests/") and failure(root, [mutation.found_by]):
+        return "found"
+    if tests is None:
+        return ""
+    if not tests:
+        return "unreached"
+    mutation.found_by = failure(root, tests[:MOST_TESTS], must_run=True)
+    return "found" if mutation.found_by else "survived"
+
+
+def failure(root: Path, tests: list[str], *, must_run: bool = False) -> str:
+    """The first of the tests that fails; empty: none does. Tests that are not there fail not, or end the program."""
+    done = pytest(root, ["-x", "--timeout", "120", *tests], SECONDS)
+    if done is None:
+        return "too slow"
+    # A fault may break the import of a file of tests, which is an error of collecting: found.
+    if done.returncode in NOTHING_RAN and "ERROR collecting" not in done.stdout:
+        if must_run:
+            raise SystemExit(f"its tests cannot be run; `reach` finds those of today\n{done.stdout}")
+        return ""
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED tests/", "ERROR tests/"))]
+    named = failed[0].partition(" ")[2].partition(" - ")[0] if failed else "no test by name"
+    return named if done.returncode else ""
 
 
 def main() -> int:
     """Entry point."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("draw", "reach", "run"))
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=33)
     parser.add_argument("--file", type=Path, default=FILE)
+    parser.add_argument("--again", action="store_true", help="of `run`: also faults that have a result")
     parser.add_argument("paths", nargs="*", help="of `reach`: only these tests")
     given = parser.parse_intermixed_args()
     mutations = (
@@ -335,8 +364,11 @@ def main() -> int:
     if given.what == "reach":
         reach(mutations, given.paths)
     elif given.what == "run":
+        for mutation in mutations if given.again else ():
+            mutation.state = ""
         run(mutations, keep)
-    keep()
+    else:
+        keep()
     states = [mutation.state for mutation in mutations]
     print({state: states.count(state) for state in sorted(set(states))})
     return 0

@@ -553,12 +553,6 @@ class Store(EvaluationRecords, TheoremStatistics):
         )[0]
         return Audit(dispatched, outstanding, recorded, both, neither, strays)
 
-    def ids(self) -> tuple[set[str], set[str], set[str]]:
-        """Ids of the dispatched, the outstanding and the recorded attempts."""
-        tables = ("attempts", "outbox", "results")
-        sets = [{row[0] for row in self._rows(f"SELECT attempt_id FROM {table}")} for table in tables]
-        return sets[0], sets[1], sets[2]
-
 
 def _insert_transitions(
     db: sqlite3.Connection, attempt_id: str, transitions: Sequence[Transition], weights: Sequence[float]

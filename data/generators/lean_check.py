@@ -1,4 +1,4 @@
-"""Checks generated proofs with real Lean: many at once, with the state before each tactic, or as a lean-proxy does.
+"""Checks generated proofs with real Lean: many at once, with the state before each tactic.
 
 python -m data.generators.lean_check [FOLDER]     # checks all proofs of a bank with Lean
 """
@@ -9,17 +9,15 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from common.lean import OutcomeKind, ProofTree, Step, Theorem
-from common.protocol.messages import LeanRunReply, LeanRunRequest
-from node.bank.bank import DIRECTORY, SPLITS, BankTransition, load_statements
-from node.lean.requests import Requests
+from common.lean import ProofTree, Theorem
+from node.bank.bank import DIRECTORY, SPLITS, load_statements
 from node.lean.text.goals import factorise, split_goals
 from node.lean.text.script import proof_lines
 
@@ -180,45 +178,3 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Replays recorded transitions with the lean-proxy's code, and checks states, branches and the final proof.
-
-SECONDS = 10.0
-"""Timeout of each tactic when it runs alone."""
-
-
-async def replay(requests: Requests, theorem: Theorem, rows: Sequence[BankTransition]) -> str:
-    """Replay the transitions of one theorem (a proof in pre-order). Returns the problem, or an empty string."""
-    remaining = iter(rows)
-    problem, _ = await _play(requests, theorem, (), remaining)
-    if not problem and next(remaining, None) is not None:
-        return f"{theorem.name}: proved before all transitions were played"
-    return problem
-
-
-async def _play(
-    requests: Requests, theorem: Theorem, path: tuple[Step, ...], rows: Iterator[BankTransition]
-) -> tuple[str, int]:
-    """Replay a branch; returns the problem, and the number of steps on the longest branch from here."""
-    row = next(rows, None)
-    if row is None:
-        return f"{theorem.name}: a branch is still open after the last transition", 0
-    reply = await requests.run(LeanRunRequest(theorem, path, (row.tactic,), SECONDS))
-    if not isinstance(reply, LeanRunReply):
-        return f"{theorem.name}: {reply}", 0
-    if reply.state != row.state:
-        return f"{theorem.name}: the state is\n{reply.state}\nbut was recorded as\n{row.state}", 0
-    outcome = reply.outcomes[0]
-    if outcome.kind not in (OutcomeKind.PROVED, OutcomeKind.GOALS):
-        return f"{theorem.name}: {row.tactic}: {outcome.kind}: {outcome.message}", 0
-    longest = 0
-    for index in range(len(outcome.branches)):
-        problem, steps = await _play(requests, theorem, (*path, Step(row.tactic, index, outcome.layout)), rows)
-        if problem:
-            return problem, 0
-        longest = max(longest, steps)
-    if row.remaining_steps != longest + 1:
-        return f"{theorem.name}: {row.tactic}: {longest + 1} remaining steps, but recorded {row.remaining_steps}", 0
-    return "", longest + 1

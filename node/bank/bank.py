@@ -1,8 +1,8 @@
 """Theorem banks: statements by split, supervised transitions, the proofs that these make up, manifest and digest.
 
 A folder holds `SPLIT.jsonl.gz`, `transitions.jsonl.gz`, `contexts.jsonl.gz` for theorems in files, and `bank.json`.
-Another file of the bank says which statements are false, and has the proofs. Nothing here opens it: only the scoring
-of the bank may read it (`data/generators/score.py`).
+Another file of the bank, `truth.jsonl.gz`, says which statements are false, and has the proofs. Nothing here opens it:
+only the checks of the bank may read it (`data/generators/lean_check.py`).
 """
 
 from __future__ import annotations

@@ -72,11 +72,6 @@ class Benchmark:
         return len(self.statements) + len(self.unread)
 
     @property
-    def flawed(self) -> tuple[BenchmarkStatement, ...]:
-        """Statements with a known flaw. Results are reported with and without them."""
-        return tuple(each for each in self.statements if each.flaw)
-
-    @property
     def digest(self) -> str:
         """A digest of the content: the statements with names and headers, in order, and the unread rows. Equal content
         has equal digests, from any file or copy."""

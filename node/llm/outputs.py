@@ -291,11 +291,6 @@ def before(text: str, stops: Sequence[str]) -> str:
     return text[: min((at for stop in stops if (at := text.find(stop)) >= 0), default=len(text))]
 
 
-def ended(text: str, stops: Sequence[str]) -> bool:
-    """Whether the text contains a stop text."""
-    return any(stop in text for stop in stops)
-
-
 def blocks_in(text: str) -> list[Block]:
     """The Lean code blocks in prose, in order. The closing fence may follow the code without a line break.
 

@@ -94,17 +94,6 @@ def linear_cross_entropy(
     return _LinearCrossEntropy.apply(states, weight, targets, weights, softcap)
 
 
-def reference(
-    states: Tensor, weight: Tensor, targets: Tensor, weights: Tensor, softcap: float = 0.0
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The same computation with autograd, for tests and comparisons."""
-    logits = (states @ weight.T).float()
-    if softcap:
-        logits = softcap * torch.tanh(logits / softcap)
-    losses = F.cross_entropy(logits, targets, reduction="none")
-    return (losses * weights).sum(), losses.detach(), logits.argmax(-1) == targets
-
-
 # --- the loss of a batch ----------------------------------------------------------------------------------------------
 
 CALIBRATION_BINS = 10

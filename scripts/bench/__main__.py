@@ -12,15 +12,15 @@ from pathlib import Path
 from common.output.visible import say
 
 PARTS = {
-    "lean": ("lean", "batches", "verify", "rewards"),
+    "lean": ("lean",),
     "search": ("search", "deep"),
-    "bus": ("bus", "keys", "requests", "telemetry"),
+    "bus": ("bus", "keys"),
     "engine": ("engine", "models"),
     "train": ("train",),
     "gpu": ("gpu",),
-    "prove": ("latency", "fill", "textbook", "eval"),
+    "prove": ("latency", "fill", "eval"),
     "premises": ("premises",),
-    "mesh": ("loop", "scale", "matchmaker"),
+    "mesh": ("loop", "scale"),
     "monitor": ("monitor",),
 }
 """The parts of each bench, which is a module of this package. A part is the class of the module that is named like it,

@@ -1,9 +1,8 @@
-"""Bench `bus`: rates of the bus itself, and of tactic requests over it to a node whose model answers at once."""
+"""Bench `bus`: rates of the bus, and what keys and encryption cost."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import subprocess
 import tempfile
 import time
@@ -14,26 +13,13 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
-import psutil
-
 from broker import streams
 from common.bus import Bus as Client, Role, names
 from common.bus.signing import own_identity
 from common.lean import Theorem
-from common.life import timeline
 from common.protocol.attempts import SELF_PLAY, Attempt, AttemptOutcome, Purpose, unplayed
-from common.protocol.messages import (
-    Heartbeat,
-    LeanRunReply,
-    LeanRunRequest,
-    SampledTactic,
-    Spans,
-    TacticReply,
-    TacticRequest,
-    encode,
-)
-from common.protocol.subjects import LEAN_RUN, TACTIC_REQUEST, result, telemetry, todo
-from common.watch.spans import SpanQueue, Trace
+from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest
+from common.protocol.subjects import LEAN_RUN, result, telemetry, todo
 from scripts.bench.harness import RUN, Part, Results, connected, in_process, medians, on_loop, own_broker, quantile
 
 IN_FLIGHT = 64
@@ -278,169 +264,3 @@ def self_signed(folder: Path) -> tuple[str, str]:
     named = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", secret, "-out", certificate]
     subprocess.run([*asked.split(), *named], check=True, capture_output=True)
     return certificate, secret
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Tactic requests.
-
-CLIENTS = (1, 8, 32)
-
-STATE = "α : Type\np q r : Prop\nh₀ : p ∧ q\nh₁ : q → r\nih : ∀ n : Nat, n + 0 = n\n" * 3 + "⊢ q ∧ p ∧ r"
-TACTICS = ("exact ⟨h₀.2, h₀.1, h₁ h₀.2⟩", "simp_all", "constructor", "rcases h₀ with ⟨a, b⟩", "intro n", "omega")
-
-
-@dataclass
-class Requests(Part):
-    """Measures the overhead of tactic requests: through the broker to an inference node whose model answers at once.
-
-    Broker, node and clients are separate processes, as in a mesh. The node is a real one (queue, worker thread, weight
-    versions), except that its engine finishes every state in the first step.
-    """
-
-    seconds: float = 3.0
-    """Seconds of each measurement."""
-    repeats: int = 3
-    """Number of measurements; the median is reported."""
-
-    def measure(self) -> Results:
-        """Medians for every number of clients."""
-        return on_loop(self.with_node())
-
-    async def with_node(self) -> Results:
-        """Start a broker and a node, then measure."""
-        results: Results = {}
-        async with own_broker() as server:
-            bus = await connected(server.bus.url, RUN, "bench")
-            await streams.ensure(bus)
-            async with in_process(answer_at_once, server.bus.url) as node:
-                for clients in CLIENTS:
-                    repeats = range(self.repeats)
-                    runs = [await of_clients(server.bus.url, clients, self.seconds, node.pid) for _ in repeats]
-                    results[f"clients_{clients}"] = medians(runs, 3)
-            await bus.close()
-        return results
-
-
-async def answer_at_once(url: str) -> None:
-    """Run the node: an inference node whose engine computes nothing."""
-    from common.life.context import NodeContext
-    from common.settings import BusSettings, NodeSettings
-    from node.inference.engine.batch import FinishedJob, Job
-    from node.inference.engine.engine import Engine
-    from node.inference.serving import Serving
-    from node.inference.settings import InferenceSettings
-    from node.model import weights as weights_file
-    from node.model.config import ModelConfig
-    from node.model.tokenizer import Tokenizer
-    from node.model.transformer import Transformer
-
-    # 1. An engine that finishes every state in its first step.
-    answer = tuple(SampledTactic(tactic, -1.5) for tactic in TACTICS)
-
-    class Instant(Engine):
-        def __post_init__(self) -> None:
-            super().__post_init__()
-            self.jobs: list[Job] = []
-
-        @property
-        def busy(self) -> bool:
-            return bool(self.jobs)
-
-        def submit(self, job: Job) -> None:
-            self.jobs.append(job)
-
-        def step(self) -> list[FinishedJob]:
-            finished = [FinishedJob(job.key, answer, -3.0) for job in self.jobs]
-            self.jobs.clear()
-            return finished
-
-    # 2. Everything else is a real node's: weights from a file, the connection, the queue and the worker thread.
-    gc.collect()
-    gc.freeze()  # as in a real node
-    with tempfile.TemporaryDirectory(prefix="proofmesh-bench-") as folder:
-        path = Path(folder) / "weights.safetensors"
-        tokenizer = Tokenizer.train(["p q"] * 10, 300)
-        model = Transformer(ModelConfig(vocab_size=tokenizer.vocab_size, depth=1, width=8, heads=1, kv_heads=1))
-        weights_file.write(path, model, tokenizer, {"version": "1"})
-        context = NodeContext("inference", NodeSettings(run=RUN, bus=BusSettings(url=url)))
-        context.bus = await connected(url, RUN, "server")
-        await Serving(InferenceSettings(weights=str(path)), context, build=Instant).run()
-
-
-async def of_clients(url: str, clients: int, seconds: float, node: int) -> dict[str, float]:
-    """Measure `clients` concurrent clients, each of which sends requests one after another. `node`: process id of the
-    node.
-
-    Also returns the processor time of a request, which other load on the machine affects less than the rate.
-    """
-    # 1. Wait until the node answers.
-    bus = await connected(url, RUN, "client")
-    question = TacticRequest(state=STATE, samples=len(TACTICS), seed=1)
-    # The node may still be starting.
-    await bus.request_patiently(TACTIC_REQUEST, question, TacticReply, timeout=10, deadline=60)
-    # 2. Concurrent clients, and the processor time of both sides meanwhile.
-    times: list[float] = []
-    process, client_before = psutil.Process(node), time.process_time()
-    node_before = sum(process.cpu_times()[:2])
-    start = time.perf_counter()
-    end = start + seconds
-
-    async def client() -> None:
-        while (before := time.perf_counter()) < end:
-            await bus.request(TACTIC_REQUEST, question, TacticReply, timeout=10)
-            times.append(time.perf_counter() - before)
-
-    await asyncio.gather(*(client() for _ in range(clients)))
-    elapsed = time.perf_counter() - start
-    client_cpu, node_cpu = time.process_time() - client_before, sum(process.cpu_times()[:2]) - node_before
-    await bus.close()
-    return {
-        "requests_per_s": len(times) / elapsed,
-        "p50_ms": 1e3 * quantile(times, 50),
-        "p99_ms": 1e3 * quantile(times, 99),
-        "client_cpu_us": 1e6 * client_cpu / len(times),
-        "node_cpu_us": 1e6 * node_cpu / len(times),
-    }
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What it costs a prover to know where an attempt's time goes.
-
-
-@dataclass(kw_only=True)
-class Telemetry(Part):
-    """Measures what timelines and spans cost a prover: microseconds of processor time for each request.
-
-    `timeline` is what every request costs; `traced` is the same for an attempt of which spans are made and sent. The
-    two take turns. An expansion sends two requests, and costs a prover some 2 ms (`proofmesh bench loop`).
-    """
-
-    requests: int = 20_000
-    """Requests of each measurement."""
-    repeats: int = 7
-    """Number of measurements; the median is reported."""
-
-    def measure(self) -> Results:
-        """Both costs."""
-        turns = [{"timeline": self._cost(traced=False), "traced": self._cost(traced=True)} for _ in range(self.repeats)]
-        return medians(turns, 2)
-
-    def _cost(self, *, traced: bool) -> float:
-        """Microseconds for each request."""
-        queue = SpanQueue()
-        headers = {
-            timeline.TIME_HEADER: "0.001000 0.002000",
-            timeline.NODE_HEADER: own_identity().name("lean-proxy-x-1"),
-        }
-        began = time.process_time()
-        with timeline.attempting("bench-1") as line:
-            for number in range(self.requests):
-                if traced and number % 1000 == 0:  # an attempt has a limit of spans
-                    line.trace = Trace("bench-1", queue.add)
-                with timeline.doing("lean"):
-                    timeline.request_headers()
-                    if (doing := timeline.requesting()) is not None:
-                        doing.answered(0.004, headers)
-                if traced and number % 200 == 199:
-                    encode(Spans("prover-x-1", "prover", 1.0, tuple(queue.take(200))))
-        return (time.process_time() - began) / self.requests * 1e6

@@ -54,16 +54,13 @@ SHAPES = {
     "large": Shape(depth=16, width=768, heads=12, vocab_size=32_768, prompt=128, new_tokens=32),
 }
 
-REQUEST_SECONDS = 1.0
-"""Seconds of a run of requests, which has thousands of them."""
-
 
 @dataclass
 class Engine(Part):
-    """Measures the generation engine: states and tokens per second with 1, 8 and 32 states waiting, and its requests.
+    """Measures the generation engine: states and tokens per second with 1, 8 and 32 states waiting.
 
         proofmesh bench engine --json OUT                 (60 to 90 s on 2 cores)
-        proofmesh bench engine --shapes demo --threads 1 --no-requests
+        proofmesh bench engine --shapes demo --threads 1
 
     A run submits batches of states for `seconds`, each batch after the last one has finished. The median of `repeats`
     runs is reported. Weights are random, and all completions have full length. With `--sharpness 1` predictions are
@@ -100,8 +97,6 @@ class Engine(Part):
     """`auto`: as inference nodes choose, bfloat16 where the hardware computes in it."""
     graphs: Literal["auto", "on", "off"] = "auto"
     """CUDA graphs."""
-    requests: bool = True
-    """Also measure requests through a broker to a node whose model answers at once."""
 
     def measure(self) -> Results:
         """All measurements, with settings and facts of the machine."""
@@ -111,11 +106,6 @@ class Engine(Part):
         pace = Pace(self.limit)
         torch.set_num_threads(self.threads or os.cpu_count() or 1)
         results: Results = {name: of_shape(name, self, pace) for name in self.shapes}
-        if self.requests:
-            from scripts.bench.bus import Requests
-
-            pace.say("requests through a broker, 1, 8 and 32 clients")
-            results["requests"] = Requests(seconds=REQUEST_SECONDS, repeats=self.repeats).measure()
         here = {**machine(), "threads": torch.get_num_threads(), "seconds": round(pace.elapsed, 1)}
         return {"settings": self.asked(), "machine": here, "results": results}
 

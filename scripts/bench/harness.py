@@ -209,20 +209,6 @@ async def in_process(
         await kill_group(child, grace)
 
 
-@asynccontextmanager
-async def served(workers: int) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    """`proofmesh serve` as its own process, and the line in which it says where it listens."""
-    from common.life.process import kill_group, spawn_child
-
-    command = [*CLI, "serve", "--port", "0", "--workers", str(workers)]
-    child = await spawn_child(command, stderr=asyncio.subprocess.PIPE)
-    assert child.stderr is not None
-    try:
-        yield child, (await child.stderr.readline()).decode()
-    finally:
-        await kill_group(child, grace=5)
-
-
 def ended_cpu() -> float:
     """Processor seconds of this process's children that have ended and were waited for."""
     import resource

@@ -1,4 +1,4 @@
-"""Bench `prove`: proofs for people: the time of a command, gaps of files, statements of courses, evaluations."""
+"""Bench `prove`: proofs for people: the time of a command, gaps of files, evaluations."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ from typing import Annotated
 import tyro
 from rich.progress import track
 
-from common.config import ConfigError
-from common.lean import Theorem
-from common.limits import Positive, Timeout
+from common.limits import Positive
 from common.output.terminal import Console
 from common.output.visible import say
 from common.protocol.attempts import AttemptOutcome, AttemptResult
@@ -41,17 +39,12 @@ from node.lean.check.files.commands import PROOFS
 from node.lean.check.files.compiling import Compiler
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.gaps.gap import CommandSpan, spans
-from node.lean.opened import open_lean
 from node.lean.process.fresh import Limits
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.lexing import blanked, mentions, outside_brackets
-from node.lean.text.statement import StatementError, parse_statement
-from node.lean.toolchain.find import confined_toolchain, find
-from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
-from node.play.attempts import ProvingFailed
+from node.lean.toolchain.find import confined_toolchain
+from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.prover.policies.names import BadPolicy
-from node.proving.prover import Budget, TheoremProver, local_prover
-from node.proving.settings import ProvingSettings
 from scripts.bench.harness import CLI, Part, Results, machine, memory_below
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -260,112 +253,6 @@ async def filled_file(settings: Fill, file: Path, folder: Path, verifier: FileVe
             if gap["state"] != "filled"
         },
     }
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Statements of courses.
-
-LISTS = Path(__file__).with_name("textbook")
-"""Folder of the lists of statements."""
-
-
-@dataclass
-class Textbook(Part):
-    """Measures how many statements of introductory courses are proved and verified within 20 s each.
-
-        proofmesh bench textbook [--file second.txt] [--policy own:runs/demo] [--seconds 20] [--json OUT]
-
-    The statements are proved one after another in one process, as by `proofmesh prove`. The list of tactics was
-    developed with scripts/bench/textbook/first.txt; second.txt was held out.
-    """
-
-    file: Path = LISTS / "second.txt"
-    """File with one statement per line; lines that do not begin with `theorem` are skipped."""
-    policy: str = "tactics"
-    """The policy, as for `proofmesh prove`; empty: the newest checkpoint of runs/demo and the list of tactics."""
-    seconds: Timeout = 20.0
-    """Seconds for each statement."""
-    simulations: Positive = 2000
-    """Most simulations for each statement."""
-    workers: Positive = 2
-    """Lean processes."""
-    only: tuple[str, ...] = ()
-    """Names of statements to prove; empty: all."""
-    show: bool = False
-    """Print the proofs."""
-
-    problems = (StatementError, LeanProblem, BadPolicy, ProvingFailed)
-
-    async def measure(self) -> Results:
-        """Counts and times."""
-        started = time.monotonic()
-        rows = await self.prove_all(self.statements())
-        won = [row for row in rows if row.proved]
-        times = sorted(row.seconds for row in won)
-        return {
-            "asked": self.asked(),
-            "machine": machine(),
-            "statements": len(rows),
-            "proved": len(won),
-            "one_line": sum(row.lines == 1 for row in won),
-            "median_seconds": round(times[len(times) // 2], 2) if times else None,
-            "simulations": sum(row.simulations for row in rows),
-            "by": {by: sum(row.by == by for row in won) for by in sorted({row.by for row in won})},
-            "failed": [row.name for row in rows if not row.proved],
-            "seconds": round(time.monotonic() - started, 1),
-        }
-
-    def statements(self) -> list[Theorem]:
-        """Read the statements. Raises ConfigError, StatementError."""
-        file = self.file if self.file.exists() else LISTS / self.file
-        try:
-            text = file.read_text(encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
-        theorems = [parse_statement(line) for line in text.splitlines() if line.startswith("theorem ")]
-        return [theorem for theorem in theorems if not self.only or theorem.name in self.only]
-
-    async def prove_all(self, theorems: list[Theorem]) -> list[Row]:
-        """Prove the theorems one after another, and verify each proof in fresh processes."""
-        lean_settings = LeanProcessSettings(workers=self.workers)
-        rows = []
-        async with (
-            open_lean(lean_settings, find(lean_settings.lean)) as lean,
-            local_prover(lean, ProvingSettings(policy=self.policy), note=print) as prover,
-        ):
-            for theorem in theorems:
-                row, script = await prove_one(prover, theorem, Budget(self.seconds, self.simulations))
-                rows.append(row)
-                came_to = "proved" if row.proved else "failed"
-                say(f"{came_to:<7} {row.seconds:5.1f} s  {row.name:<32} {row.by or row.reason}")
-                if self.show:
-                    say("".join(f"    {line}\n" for line in script), end="")
-        return rows
-
-
-@dataclass
-class Row:
-    """The result of a statement."""
-
-    name: str
-    proved: bool
-    by: str
-    seconds: float
-    simulations: int
-    lines: int
-    reason: str = ""
-
-
-async def prove_one(prover: TheoremProver, theorem: Theorem, budget: Budget) -> tuple[Row, tuple[str, ...]]:
-    """Prove one theorem; returns the result and the proof script. Raises ProvingFailed, BadPolicy."""
-    result = await prover.find(theorem, budget)
-    reason = result.reason
-    proved = bool(result.script)
-    if proved:
-        verdict = await prover.verify(theorem, result.script)
-        proved, reason = verdict.accepted, verdict.reason
-    row = Row(theorem.name, proved, result.by, result.seconds, result.simulations, len(result.script), reason)
-    return row, result.script
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from common import config, limits
+from common import limits
 from common.settings import BusSettings, LeanSettings, LifeSettings, RunSettings
 from node.mesh.roles import ROLES, resolve
 from scripts.docs import fields
@@ -164,8 +164,3 @@ def _types() -> str:
         ]
         lines.append(f"| `{row.name}` | {base}{', ' if ranges else ''}{', '.join(ranges)}. {fields.cell(row.doc)} |")
     return "\n".join(lines) + "\n"
-
-
-def unknown_sections() -> set[str]:
-    """Sections that `common.config` accepts but this page does not describe."""
-    return set(config.SECTIONS) - sections() - FLAGS_ONLY

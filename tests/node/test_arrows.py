@@ -10,9 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 TRAINING = {"common", "node.bank", "node.data", "node.lean", "node.llm", "node.model", "node.training"}
-TUNING = TRAINING | {"node.tuning"}
 SEARCHING = {"common", "node.lean", "node.llm", "node.play", "node.prover"}
-"""What all that trains models, fine-tunes those of others, or searches in this process may import."""
+"""What all that trains models, or searches in this process, may import."""
 
 MAY_IMPORT = {
     "common": set(),
@@ -29,8 +28,8 @@ MAY_IMPORT = {
     "node.training": {"common", "node.data", "node.model"},
     "node.rewards": {"common", "node.lean", "node.llm"},
     "node.tuning": TRAINING | {"node.rewards"},
-    "node.retrieval": TUNING,
-    "node.progress": TUNING,
+    "node.retrieval": {"common", "node.data", "node.lean", "node.model", "node.tuning"},
+    "node.progress": {"common", "node.data", "node.llm", "node.model", "node.tuning"},
     # Roles.
     "node.learner": {"common", "node.bank", "node.data", "node.lean", "node.model", "node.training"},
     "node.inference": {"common", "node.llm", "node.model"},
@@ -40,8 +39,8 @@ MAY_IMPORT = {
     "node.play": {"common", "node.inference", "node.lean", "node.llm", "node.model", "node.prover"},
     "node.serve": {"common", "node.lean", "node.play", "node.retrieval"},
     "node.proving": SEARCHING,
-    "node.agent": TUNING | {"node.play", "node.progress", "node.prover", "node.proving", "node.retrieval"},
-    "node.stp": TUNING | {"node.play", "node.prover"},
+    "node.agent": SEARCHING - {"node.llm"} | {"node.data", "node.model", "node.proving", "node.training"},
+    "node.stp": TRAINING | {"node.play", "node.prover", "node.tuning"},
     "node.eval": SEARCHING | {"node.bank", "node.model"},
 }
 """By package, the packages that it may import besides itself. `node.mesh` composes roles, `node.command` is the command

@@ -147,11 +147,6 @@ class SnippetChecker:
         """Number of snippets that wait for a worker or for the judge."""
         return self._waiting + self._judging
 
-    @property
-    def busy(self) -> int:
-        """Number of workers that have a snippet."""
-        return len(self.workers) - len(self._idle)
-
     def resident_mb(self) -> float:
         """Resident memory of all workers' processes."""
         return sum(worker.lean.resident_mb() for worker in self.workers)

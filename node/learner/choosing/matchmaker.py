@@ -295,10 +295,6 @@ class Matchmaker:
         index = self._index.get(theorem_id)
         return self._known(index) if index is not None else Standing()
 
-    def chance(self, theorem_id: str) -> float:
-        """Estimated chance that the next attempt to prove a theorem does. Raises KeyError."""
-        return self._chance(self._index[theorem_id])
-
     def undecided(self) -> int:
         """Number of theorems that are neither proved nor disproved nor refused by Lean."""
         return len(self._ids) - sum(standing.decided for standing in self._standings.values())

@@ -63,8 +63,6 @@ class SearchStatistics:
     """Expansions that were fed. Repeated ones (`losses`) do not count."""
     tactics_tried: int = 0
     tactics_failed: int = 0
-    tactics_useless: int = 0
-    """Legal, but led back to an ancestor or changed nothing."""
     losses: int = 0
     """Expansions repeated because infrastructure lost an outcome."""
     expansions_lost: int = 0
@@ -420,7 +418,6 @@ def expand(
         action = None
         if kind is GOALS or kind is PROVED:
             action = tree.add_action(leaf, tactic, mass, outcome.branches)
-            statistics.tactics_useless += counts and action is None
             if root.steps is not None and not statistics.solved_at_simulations:
                 statistics.solved_at_simulations = statistics.simulations + 1
                 statistics.solved_at_tactics = statistics.tactics_tried

@@ -19,17 +19,16 @@ from data.generators.families.combinators import BASES, LAWS, applied, normal
 from data.generators.families.puzzles import PUZZLES as PERMUTATIONS, distances
 from data.generators.families.words import DEEP
 from data.generators.floors import MOST_BY_ANY, MOST_BY_ONE, floors, local_requests
-from data.generators.lean_check import load_truth, refused, replay
+from data.generators.lean_check import load_truth, refused
 from data.generators.normal_form import normal_form, skeleton
 from data.generators.profiles import ACCUMULATORS, COMBINATORS, POCKET, PUZZLES, WHEELS, WITNESS, WORDS, Profile
 from node.bank import bank
 from node.bank.bank import BankError
 from node.bank.benchmarks import load_benchmark
 from node.command import cli
-from node.lean.text.statement import parse_statement
 from node.learner.choosing import banks
-from scripts.bench.prove import LISTS
 from tests.commands import Called
+from tests.node.lean.replaying import replay
 
 pytestmark = pytest.mark.generators
 
@@ -193,11 +192,8 @@ def test_the_committed_textbook_has_the_statements_of_the_files(tmp_path: Path) 
 
 
 def test_no_statement_of_the_textbook_is_there_twice_or_elsewhere() -> None:
-    """Neither in a split of pocket nor in the lists of `bench textbook`, up to names and the order of hypotheses."""
+    """Nor in a split of pocket, up to names and the order of hypotheses."""
     others = [each.theorem for split in bank.SPLITS for each in bank.load_statements(split)]
-    for file in ("first.txt", "second.txt"):
-        lines = (LISTS / file).read_text(encoding="utf-8").splitlines()
-        others += [parse_statement(line) for line in lines if line.startswith("theorem ")]
     known = {textbook.form(theorem): theorem.name for theorem in others}
     own = [textbook.form(each.theorem) for each in bank.load_statements("test", TEXTBOOK)]
     assert [known[form] for form in own if form in known] == [] and len(own) == len(set(own))

@@ -111,7 +111,7 @@ def test_depth_is_bounded_and_a_deep_proof_is_read_without_recursion() -> None:
     search = Search("0", SearchParameters(max_depth=3))
     for depth in range(4):
         assert expand(search, -5.0, {"step": goals(str(depth + 1))}) == str(depth)
-    assert len(search.tree.nodes) == 4 and search.statistics.tactics_useless == 1
+    assert len(search.tree.nodes) == 4
     depth = 5_000
     tree = Tree("0", max_depth=depth)
     for number in range(depth):
@@ -268,7 +268,7 @@ def test_an_outcome_that_one_search_knows_is_not_asked_for_again() -> None:
     assert search.feed(second, proposals, -2.0, {"new": ERROR})
     assert [action.tactic for action in search.searches[1].tree.root.actions] == ["a"]
     statistics = search.statistics
-    assert (statistics.tactics_tried, statistics.tactics_failed, statistics.tactics_useless) == (4, 2, 1)
+    assert (statistics.tactics_tried, statistics.tactics_failed) == (4, 2)
 
 
 def test_what_closes_a_state_in_one_search_closes_it_in_the_others() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
-from data.generators.lean_check import load_truth, replay
+from data.generators.lean_check import load_truth
 from node.bank.bank import BankTransition, load_statements
 from node.lean.backend import OutcomeCache
 from node.lean.requests import Requests
@@ -19,6 +19,7 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.records import TracedTheorem
 from node.lean.trace.tracing import Tracer
 from tests.node.lean.backends import worker
+from tests.node.lean.replaying import replay
 
 pytestmark = pytest.mark.lean
 

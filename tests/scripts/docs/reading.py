@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 FOLDERS = ("broker", "common", "data", "docs", "node", "proofmesh", "requirements", "scripts", "tests", "ui")
 """Folders at the root. A path in a document that begins with one of them is a file of this repository."""
