@@ -2,8 +2,7 @@
 
 Text and Lean code are `<bos> <text|lean> TEXT <eos>`, cut into pieces of at most the row's length, all of it predicted.
 Transitions are `<bos> <state> STATE <tactic> TACTIC <eos>`: the tactic is predicted, and the value where the prompt
-ends. With `state_after`, `<state> STATE_AFTER <eos>` follows, and is predicted as an auxiliary task. As text
-(midtraining) all of a transition is predicted, and a mark of the remaining steps follows the tactic.
+ends. As text (midtraining) all of it is predicted, and a mark of the remaining steps follows the tactic.
 Whole proofs are `<bos> <lean> STATEMENT <tactic> PROOF <eos>`: the proof is predicted, and no value.
 What is predicted is never cut: a tactic without its end would teach the network not to end. A state may lose its first
 hypotheses; a row whose tactic, proof or conjecture is too long has no document, and is counted.
@@ -23,18 +22,7 @@ from typing import Literal
 
 from common.protocol.attempts import Transition
 from common.seeds import derive_seed, is_held_out
-from node.data.rows import (
-    NOTHING_LEFT,
-    Proof,
-    Row,
-    SeededConjecture,
-    Step,
-    conjecture_of,
-    proof_of,
-    steps_of,
-    text_of,
-    theorem_of,
-)
+from node.data.rows import Proof, Row, SeededConjecture, conjecture_of, proof_of, steps_of, text_of, theorem_of
 from node.model.config import ModelConfig
 from node.model.names import IDENTIFIER, Names, StatementNames
 from node.model.prompt import (
@@ -46,7 +34,7 @@ from node.model.prompt import (
     tactic_tokens,
     written_conjecture,
 )
-from node.model.tokenizer import BOS, EOS, LEAN, STATE, TEXT, Tokenizer
+from node.model.tokenizer import BOS, EOS, LEAN, TEXT, Tokenizer
 from node.training.settings import DataSettings
 
 Purpose = Literal["train", "valid", "all"]
@@ -64,20 +52,13 @@ class Document:
     """Target of the value, which is read at the last token of the prompt; None: no value."""
     characters: int
     """Bytes of UTF-8 of the predicted tokens, for bits per byte."""
-    after: int = 0
-    """Number of tokens at the end that are the state after the tactic. They are predicted with a separate weight,
-    except for the first, which is a mark."""
     weight: float = 1.0
     """Weight of each predicted token in the loss."""
 
     @property
     def predicted(self) -> int:
         """Number of tokens in the policy loss."""
-        return len(self.tokens) - self.prompt - self.after
-
-
-SEPARATOR = "\x1f"
-"""Stands in no Lean text."""
+        return len(self.tokens) - self.prompt
 
 
 @dataclass(frozen=True)
@@ -113,15 +94,6 @@ def transition_document(
         return None
     prompt = prompt_tokens(tokenizer, state, room.tokens - len(answer))
     return Document((*prompt, *answer), len(prompt), transition.remaining_steps, len(tactic.encode()))
-
-
-def with_state_after(document: Document, tokenizer: Tokenizer, state: str, limit: int) -> Document:
-    """The document followed by `<state> STATE <eos>`, as far as `limit` leaves room: a longer state loses its end."""
-    room = limit - len(document.tokens)
-    if room < 3:
-        return document
-    after = (STATE, *tokenizer.encode(state)[: room - 2], EOS)
-    return replace(document, tokens=(*document.tokens, *after), after=len(after))
 
 
 def proof_document(tokenizer: Tokenizer, proof: Proof, limit: int, *, canonical: bool = True) -> Document | None:
@@ -223,21 +195,11 @@ class Encoder:
                 transition = augmented(
                     transition, rng, shuffle=options.shuffle_hypotheses, rename=options.rename_hypotheses
                 )
-            yield self._as_text(transition) if options.transitions_as_text else self._supervised(transition, step)
+            yield self._as_text(transition) if options.transitions_as_text else self._supervised(transition)
 
-    def _supervised(self, transition: Transition, step: Step) -> Document | None:
+    def _supervised(self, transition: Transition) -> Document | None:
         canonical = self._settings.canonical_names
-        document = transition_document(self._tokenizer, transition, self._room, canonical=canonical)
-        options = self._settings
-        # Renamed hypotheses would have other names in the state after.
-        if document is None or not options.state_after or not step.state_after or options.rename_hypotheses:
-            return document
-        after = step.state_after
-        if canonical and after != NOTHING_LEFT:
-            # Names of the state before stay; those that the tactic introduces are numbered as in the tactic.
-            hidden = Names(transition.state).hide(f"{transition.tactic}{SEPARATOR}{after}")
-            after = hidden.partition(SEPARATOR)[2]
-        return with_state_after(document, self._tokenizer, after, self._length)
+        return transition_document(self._tokenizer, transition, self._room, canonical=canonical)
 
     def _as_text(self, transition: Transition) -> Document | None:
         marks = (self._tokenizer.value_token(transition.remaining_steps),) if self._tokenizer.value_bins else ()

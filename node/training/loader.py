@@ -81,10 +81,6 @@ class PackedBatch:
     """(N,) int64: flattened positions whose next token is predicted by the policy."""
     targets: Tensor
     """(N,) int64: those next tokens."""
-    after_at: Tensor
-    """(A,) int64: flattened positions whose next token belongs to a state after a tactic."""
-    after_targets: Tensor
-    """(A,) int64: those next tokens."""
     owner: Tensor
     """(N,) int64: the document of each predicted token."""
     weights: Tensor | None
@@ -124,8 +120,6 @@ def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
     policy_at: list[int] = []
     targets: list[int] = []
     owner: list[int] = []
-    after_at: list[int] = []
-    after_targets: list[int] = []
     value_at: list[int] = []
     steps: list[float] = []
     valued: list[int] = []
@@ -138,15 +132,10 @@ def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
             start, size = row * length + len(flat), len(document.tokens)
             flat += document.tokens
             marks += [count] * size
-            end = document.prompt + document.predicted
-            policy_at += range(start + document.prompt - 1, start + end - 1)
-            targets += document.tokens[document.prompt : end]
+            policy_at += range(start + document.prompt - 1, start + size - 1)
+            targets += document.tokens[document.prompt :]
             owner += [count] * document.predicted
             weights += [document.weight] * document.predicted
-            if document.after:
-                # The first token of the state after is a mark, which says nothing: what follows it is predicted.
-                after_at += range(start + end, start + size - 1)
-                after_targets += document.tokens[end + 1 :]
             if document.remaining_steps is not None:
                 value_at.append(start + document.prompt - 1)
                 steps.append(document.remaining_steps)
@@ -164,8 +153,6 @@ def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
         owner=torch.tensor(owner, dtype=torch.int64),
         weights=None if set(weights) <= {1.0} else torch.tensor(weights, dtype=torch.float32),
         weight=math.fsum(weights),
-        after_at=torch.tensor(after_at, dtype=torch.int64),
-        after_targets=torch.tensor(after_targets, dtype=torch.int64),
         value_at=torch.tensor(value_at, dtype=torch.int64),
         remaining_steps=torch.tensor(steps, dtype=torch.float32),
         valued=torch.tensor(valued, dtype=torch.int64),

@@ -22,6 +22,7 @@ import tomli_w
 import torch
 
 from common import run_folder
+from common.config import TAKEN_OUT
 from common.curves import METRICS, About, write_about
 from common.files import write_whole
 from common.seeds import derive_seed
@@ -132,11 +133,7 @@ def step_settings(settings: StageSettings) -> StepSettings:
             clip=rates.clip,
             warmup=rates.warmup,
         ),
-        LossSettings(
-            value_weight=settings.value_weight,
-            value_targets=settings.value_targets,
-            after_weight=settings.after_weight if settings.data.state_after else 0.0,
-        ),
+        LossSettings(value_weight=settings.value_weight, value_targets=settings.value_targets),
         compile=settings.compile,
         checkpoint_activations=settings.checkpoint_activations,
     )
@@ -394,7 +391,7 @@ def summary(stage: str, metrics: dict[str, float], seconds: float) -> str:
 TOKENIZER_ROWS = 20_000
 """Most rows of each source for training a tokenizer: some megabytes, which take seconds."""
 
-FIXED = ("length", "batch_tokens", "seed", "start", "value_weight", "value_targets", "after_weight")
+FIXED = ("length", "batch_tokens", "seed", "start", "value_weight", "value_targets")
 """Settings that must not change when a run continues, besides those of the data."""
 
 FREE_DATA = ("valid", "valid_tokens", "cache")
@@ -468,7 +465,9 @@ def check_same(settings: StageSettings, found: Checkpoint, path: Path, ranks: in
     now = _jsonable(dataclasses.asdict(settings))
     before = {**default, **before}
     changed = {name: (before[name], now[name]) for name in FIXED if before[name] != now[name]}
-    data_before, data_now = {**default["data"], **before["data"]}, now["data"]
+    # What was taken out is off now.
+    gone = {name.removeprefix("data."): off[0] for name, off in TAKEN_OUT.items() if name.startswith("data.")}
+    data_before, data_now = {**gone, **default["data"], **before["data"]}, {**gone, **now["data"]}
     for each in (data_before, data_now):
         each["sources"] = [modern(source) for source in each["sources"]]
     for name in data_now:

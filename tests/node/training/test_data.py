@@ -81,10 +81,9 @@ def test_transitions_come_in_the_formats_of_the_bank_of_traces_and_of_leantree_w
         {"id": "c", "state": {"goals": []}},
     ]
     found = [*steps_of({"theorems": [{"by_blocks": [{"tree": {"nodes": nodes, "root_id": "a"}}]}]})]
-    after = "p q : Prop\n⊢ ?m.1 = p\n\np q : Prop\n⊢ ?m.1"
-    assert [(step.transition, step.state_after) for step in found] == [
-        (Transition("p q : Prop\n⊢ ∃ x, x = p", "constructor", 2), after),
-        (Transition(after, "rfl", 1), "no goals"),
+    assert [step.transition for step in found] == [
+        Transition("p q : Prop\n⊢ ∃ x, x = p", "constructor", 2),
+        Transition("p q : Prop\n⊢ ?m.1 = p\n\np q : Prop\n⊢ ?m.1", "rfl", 1),
     ]
 
 
@@ -254,9 +253,9 @@ def test_no_document_is_cut_without_its_end_token() -> None:
     """Tactics of 1 to 60 tokens and states of any length: whole with the end, or left out and counted."""
     tokenizer = tiny_tokenizer()
     rows = [{"state": "h : p\n" * (n % 7) + "⊢ q", "tactic": "]" * n, "remaining_steps": 1} for n in range(1, 60)]
-    for options in ({}, {"transitions_as_text": True}, {"canonical_names": False}, {"state_after": True}):
+    for options in ({}, {"transitions_as_text": True}, {"canonical_names": False}):
         encoder = Encoder(tokenizer, "transitions", DataSettings(held_out=0, **options), Room(80, 30), 0)
-        documents = [each for row in rows for each in encoder.documents(row | {"state_after": "⊢ p"}, "all", 0)]
+        documents = [each for row in rows for each in encoder.documents(row, "all", 0)]
         tactics = [each.tokens[each.tokens.index(TACTIC) + 1 :] for each in documents]
         assert [tokens.index(EOS) for tokens in tactics] == list(range(1, 30))
         assert max(len(each.tokens) for each in documents) <= 80
@@ -266,19 +265,3 @@ def test_no_document_is_cut_without_its_end_token() -> None:
     document = transition_document(tokenizer, Transition("h : p\n" * 30 + "⊢ q", "]" * 19, 3), Room(40))
     assert document is not None and len(document.tokens) == 40 and document.predicted == 20
     assert "⊢ q" in tokenizer.decode(document.tokens[: document.prompt])
-
-
-def after_texts(row: dict[str, object], **options: bool) -> list[str]:
-    """The states after that a row's documents end with, as text."""
-    tokenizer = tiny_tokenizer()
-    encoder = Encoder(tokenizer, "transitions", DataSettings(held_out=0, state_after=True, **options), Room(200), 0)
-    documents = encoder.documents(row, "all", 0)
-    return [tokenizer.decode(each.tokens[-each.after :]) if each.after else "" for each in documents]
-
-
-def test_the_state_after_has_the_names_of_the_state_before_and_of_the_tactic() -> None:
-    row = {"state": "p q : Prop\n⊢ p → q", "tactic": "intro h", "remaining_steps": 2}
-    printed = "case a\np q : Prop\nh : p\n⊢ q"
-    assert after_texts({**row, "state_after": printed}) == ["v0 v1 : Prop\nv2 : v0\n⊢ v1"]
-    assert after_texts({**row, "state_after": printed}, canonical_names=False) == ["p q : Prop\nh : p\n⊢ q"]
-    assert after_texts({**row, "state_after": "no goals"}) == ["no goals"] and after_texts(row) == [""]
