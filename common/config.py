@@ -41,6 +41,8 @@ TAKEN_OUT: dict[str, tuple[Any, ...]] = {
     "search.merging": ("text", "names-and-order"),
     "progress": ("",),
     "guidance": ({"use": "value", "share": 1.0, "exponent": 1.0},),
+    "data.rename_hypotheses": (False,),
+    "data.canonical_names": (True,),
     "data.state_after": (False,),
     "after_weight": (0.1,),
 }

@@ -49,10 +49,6 @@ class DataSettings:
     """Rows of `length` tokens that are packed and mixed at a time, on each rank."""
     shuffle_hypotheses: bool = False
     """Shuffle hypotheses into another valid order, a different one in every epoch."""
-    rename_hypotheses: bool = False
-    """Draw random local names; with canonical names it makes no difference."""
-    canonical_names: bool = True
-    """Write local names as v0, v1, ..., as inference and the learner do. Switch it off only for experiments."""
     transitions_as_text: bool = False
     """Predict states, too, and a mark of the remaining steps after the tactic (midtraining)."""
     cache: str = ""

@@ -16,9 +16,9 @@ from common.protocol.attempts import Transition
 from node.data.errors import InputError
 from node.data.rows import steps_of
 from node.data.tables import open_source, parse
-from node.model.names import Names, canonical
+from node.model.names import canonical
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, Tokenizer
-from node.training.documents import Encoder, Room, renamed, shuffled, transition_document
+from node.training.documents import Encoder, Room, shuffled, transition_document
 from node.training.loader import Loader, collate, first_fit_decreasing, held_out, pack, readers
 from node.training.settings import DataSettings
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
@@ -137,7 +137,7 @@ def test_texts_are_cut_and_transitions_as_text_carry_their_value() -> None:
 STATE_TEXT = "n m : Nat\np : Prop\nh : n = m\nhp : p\nh₂ : m = n →\n  p\n⊢ n + m = m + n\n\ncase b\nx : Nat\n⊢ x = x"
 
 
-def test_shuffled_hypotheses_are_the_same_ones_after_what_they_mention_and_renaming_means_the_same() -> None:
+def test_shuffled_hypotheses_are_the_same_ones_after_what_they_mention() -> None:
     before = Transition(STATE_TEXT, "rw [h]", 2)
     orders = {shuffled(before, random.Random(seed)).state for seed in range(30)}
     assert len(orders) > 5
@@ -147,11 +147,6 @@ def test_shuffled_hypotheses_are_the_same_ones_after_what_they_mention_and_renam
         place = {name: first.index(f"{name} :") for name in ("n m", "p", "h", "h₂")}
         assert place["n m"] < place["h"] and place["n m"] < place["h₂"] and place["p"] < place["h₂"]
         assert first.endswith("⊢ n + m = m + n")
-    before = Transition(STATE_TEXT, "rcases h₂ h with ⟨a, b⟩", 2)
-    after = renamed(before, random.Random(1))
-    assert after.state != before.state
-    hidden, other = Names(before.state), Names(after.state)
-    assert other.state == hidden.state and other.hide(after.tactic) == hidden.hide(before.tactic)
 
 
 # --- packing --------------------------------------------------------------------------------------------------------
@@ -253,7 +248,7 @@ def test_no_document_is_cut_without_its_end_token() -> None:
     """Tactics of 1 to 60 tokens and states of any length: whole with the end, or left out and counted."""
     tokenizer = tiny_tokenizer()
     rows = [{"state": "h : p\n" * (n % 7) + "⊢ q", "tactic": "]" * n, "remaining_steps": 1} for n in range(1, 60)]
-    for options in ({}, {"transitions_as_text": True}, {"canonical_names": False}):
+    for options in ({}, {"transitions_as_text": True}):
         encoder = Encoder(tokenizer, "transitions", DataSettings(held_out=0, **options), Room(80, 30), 0)
         documents = [each for row in rows for each in encoder.documents(row, "all", 0)]
         tactics = [each.tokens[each.tokens.index(TACTIC) + 1 :] for each in documents]

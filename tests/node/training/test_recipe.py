@@ -93,7 +93,12 @@ def test_a_senseless_recipe_is_refused(tmp_path: Path, text: str, said: str) -> 
     assert cli.main(["recipe", str(tmp_path / "r.toml")]) == 2
 
 
-OLD = (("data.state_after", "false", "true"), ("after_weight", "0.1", "0.2"))
+OLD = (
+    ("data.rename_hypotheses", "false", "true"),
+    ("data.canonical_names", "true", "false"),
+    ("data.state_after", "false", "true"),
+    ("after_weight", "0.1", "0.2"),
+)
 """Settings that were taken out: as they are passed over, and as they are refused."""
 
 
