@@ -170,8 +170,7 @@ class Objective(nn.Module):
     def forward(self, batch: PackedBatch, totals: Totals) -> tuple[Tensor, Tensor]:
         """This micro-batch's part of the step's loss, and its unweighted sums: float64
         (len(SUMS) + 3 · CALIBRATION_BINS,)."""
-        prefix = batch.prefix if self.model.config.prefix_lm else None
-        states = self.model.hidden(batch.tokens, prefix=prefix, documents=batch.documents).flatten(0, 1)
+        states = self.model.hidden(batch.tokens, documents=batch.documents).flatten(0, 1)
         if batch.weights is None:
             weights = torch.full(batch.targets.shape, 1 / totals.tokens, device=states.device)
         else:
@@ -191,8 +190,7 @@ class Objective(nn.Module):
 @torch.no_grad()
 def log_probabilities(model: Transformer, batch: PackedBatch) -> Tensor:
     """(count,) float32: the log-probability in nats of the predicted tokens of each document, including its end."""
-    prefix = batch.prefix if model.config.prefix_lm else None
-    states = model.hidden(batch.tokens, prefix=prefix, documents=batch.documents).flatten(0, 1)
+    states = model.hidden(batch.tokens, documents=batch.documents).flatten(0, 1)
     predicted = states.index_select(0, batch.policy_at)
     weights = torch.zeros(batch.targets.shape, device=states.device)
     _, nats, _ = linear_cross_entropy(

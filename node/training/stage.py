@@ -43,7 +43,7 @@ from node.model.transformer import Transformer, has_bf16
 from node.training.documents import Room
 from node.training.estimate import duration, estimate, flops_per_token, peak_speed, product_speed
 from node.training.journal import StageJournal
-from node.training.loader import LeftOut, Loader, Packed, PackedBatch, Prefetch, Ready, batches, held_out, pack, readers
+from node.training.loader import LeftOut, Loader, PackedBatch, Prefetch, Ready, batches, held_out, pack, readers
 from node.training.settings import DataSettings, LossSettings, StageSettings
 from node.training.trainer import RankDevice, StepSettings, Trainer, choose_device, started
 
@@ -159,7 +159,6 @@ class _StageRun:
         self.stage, self.settings, self.device, self.journal = stage, settings, device, journal
         self.root, self.tokenizer, self.newest = directory / "checkpoints", found.tokenizer, path
         self.before = found.config
-        self.packed = not found.model.config.prefix_lm
         self.room = Room(settings.length, found.model.config.longest_tactic)
         self.micro_rows = max(1, settings.micro_tokens // settings.length)
         self.trainer = Trainer(found.model, step_settings(settings), device)
@@ -177,7 +176,7 @@ class _StageRun:
         if settings.length > found.model.config.context:
             raise InputError(f"length is {settings.length}; the network reads {found.model.config.context} tokens")
         sources = readers(settings.data, self.tokenizer, self.room, settings.seed, rank=device.rank, ranks=device.ranks)
-        loader = Loader(sources, settings.length, settings.data.window, settings.seed, packed=self.packed)
+        loader = Loader(sources, settings.length, settings.data.window, settings.seed)
         if "data" in found.extra:
             loader.restore(found.extra["data"][device.rank])
         return loader
@@ -186,17 +185,13 @@ class _StageRun:
         settings = self.settings
         documents, left_out = held_out(settings.data, self.tokenizer, self.room, settings.seed)
         self._say_left_out("evaluation", left_out.number, left_out.of)
-        if self.packed:
-            rows: list[Packed] = pack(documents, settings.length)
-        else:
-            rows = [(document,) for document in documents]
-        mine = rows[self.device.rank :: self.device.ranks]
-        return batches(mine, settings.length, self.micro_rows, packed=self.packed)
+        mine = pack(documents, settings.length)[self.device.rank :: self.device.ranks]
+        return batches(mine, settings.length, self.micro_rows)
 
     def _next(self) -> Ready:
         """Micro-batches of a step, and where the loader is after them."""
         rows = self.loader.rows(self.settings.rows(self.device.ranks))
-        made = batches(rows, self.settings.length, self.micro_rows, packed=self.packed)
+        made = batches(rows, self.settings.length, self.micro_rows)
         if self.device.device.type == "cuda":
             made = [batch.pinned() for batch in made]
         return made, self.loader.state()

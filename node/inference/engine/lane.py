@@ -270,7 +270,7 @@ class Lane:
         column = np.arange(longest)
         rows = np.minimum(starts[:, None] + column, starts[-1] + size[-1] - 1)
         places = np.flatnonzero(column < size[:, None])
-        return Padded(self._tensor(rows.reshape(-1)), self._tensor(places), self._tensor(size), longest)
+        return Padded(self._tensor(rows.reshape(-1)), self._tensor(places), longest)
 
     def _grid(self, segment: Segment) -> Grid:
         at = self._tensor(segment.at)

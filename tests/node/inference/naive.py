@@ -58,7 +58,7 @@ def sample_naively(weights: Weights, settings: EngineSettings, job: Job) -> tupl
 
     @functools.cache  # samples of one state often begin alike
     def logits(*drawn: int) -> Tensor:
-        states = model.hidden(torch.tensor([[*prompt, *drawn]]), prefix=torch.tensor([len(prompt)]))
+        states = model.hidden(torch.tensor([[*prompt, *drawn]]))
         return model.policy_logits(states[0, -1])
 
     for numbers in noise:
