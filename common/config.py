@@ -46,6 +46,7 @@ TAKEN_OUT: dict[str, tuple[Any, ...]] = {
     "data.state_after": (False,),
     "after_weight": (0.1,),
     "model.prefix_lm": (False,),
+    "sampling.distinct": (False,),
 }
 """Keys of earlier versions, in their sections. A run wrote its whole configuration, so the files of earlier runs have
 them. They are passed over with these values: their defaults, and what says what is done without them."""
