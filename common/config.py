@@ -41,6 +41,12 @@ TAKEN_OUT: dict[str, tuple[Any, ...]] = {
     "search.merging": ("text", "names-and-order"),
     "progress": ("",),
     "guidance": ({"use": "value", "share": 1.0, "exponent": 1.0},),
+    "data.rename_hypotheses": (False,),
+    "data.canonical_names": (True,),
+    "data.state_after": (False,),
+    "after_weight": (0.1,),
+    "model.prefix_lm": (False,),
+    "sampling.distinct": (False,),
 }
 """Keys of earlier versions, in their sections. A run wrote its whole configuration, so the files of earlier runs have
 them. They are passed over with these values: their defaults, and what says what is done without them."""
@@ -281,8 +287,8 @@ def _check_taken_out(key: str, value: Any, where: str) -> None:
     """Raises ConfigError where a key of earlier versions asks for what there is no longer."""
     if value not in TAKEN_OUT[key]:
         raise ConfigError(
-            f"{where} {key} = {value!r}: there is no such option any more, because it showed no effect "
-            "(docs/results.md): delete this line"
+            f"{where} {key} = {value!r}: there is no such option any more, because no measurement showed a gain "
+            "(LOG.md): delete this line"
         )
 
 

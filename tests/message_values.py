@@ -32,7 +32,7 @@ PROOF_TREES = st.recursive(
     lambda children: st.builds(
         ProofTree,
         tactic=st.text(CHARACTERS, max_size=9),
-        layout=st.lists(st.lists(st.integers(0, 3), max_size=2).map(tuple), max_size=2).map(tuple),
+        layout=st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=2).map(tuple), max_size=2).map(tuple),
         children=st.lists(children, max_size=2).map(tuple),
     ),
     max_leaves=4,
@@ -51,7 +51,8 @@ PLAIN: dict[Any, st.SearchStrategy[Any]] = {
 def _bounded(kind: Any, meta: msgspec.Meta) -> st.SearchStrategy[Any]:
     """Values within the bounds of a field."""
     if typing.get_origin(kind) is tuple:
-        return st.lists(values_of(typing.get_args(kind)[0]), max_size=min(meta.max_length or 2, 3)).map(tuple)
+        least, most = meta.min_length or 0, min(meta.max_length or 2, 3)
+        return st.lists(values_of(typing.get_args(kind)[0]), min_size=least, max_size=most).map(tuple)
     if typing.get_origin(kind) is dict or kind is bytes:
         return values_of(kind)
     if meta.pattern is not None:

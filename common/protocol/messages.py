@@ -143,9 +143,6 @@ class SampledTactic(msgspec.Struct, frozen=True):
     """Sum of the tokens' log-probabilities under the policy at temperature 1, end-of-tactic token included."""
     complete: bool = True
     """False: the completion was cut off. It is never sent to Lean."""
-    sampled: LogProbability | None = None
-    """Sum of the tokens' log-probabilities under the distributions that they were sampled from, if the request's
-    `sampling` makes these differ from the policy's; None: the same as `log_probability`."""
     tokens: Tokens | None = None
     """Tokens of a whole proof or a conjecture, its end included. None: a tactic."""
 

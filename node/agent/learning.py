@@ -89,10 +89,9 @@ def measure(
                 continue
             data = replace(stage.data, valid=(f"transitions:{glob.escape(str(each.valid))}",))
             documents = held_out(data, checkpoint_data.tokenizer, _room(checkpoint_data, stage), stage.seed)[0]
-            packed = not checkpoint_data.model.config.prefix_lm
-            rows = pack(documents, stage.length) if packed else [(document,) for document in documents]
+            rows = pack(documents, stage.length)
             micro_rows = max(1, stage.micro_tokens // stage.length)
-            metrics = trainer.evaluate(batches(rows, stage.length, micro_rows, packed=packed))
+            metrics = trainer.evaluate(batches(rows, stage.length, micro_rows))
             measured[number] = Measured(metrics["policy_loss"], metrics["tactic_accuracy"], int(metrics["tokens"]))
     return measured
 

@@ -19,7 +19,7 @@ from common.lean import Theorem
 from common.protocol.attempts import Transition
 from node.bank import statements
 from node.lean.text.declarations import NoProof, block_of
-from node.lean.text.goals import LeanTreeGoal, split_goals, state_text, to_text
+from node.lean.text.goals import LeanTreeGoal, state_text, to_text
 from node.lean.text.lexing import blanked
 from node.model.prompt import unnamed
 
@@ -74,8 +74,6 @@ class Step:
     """`stated_as` of the theorem, if known."""
     remaining: int | None = None
     """Tactics on the longest branch from this state, including this one; None if unknown or not needed."""
-    state_after: str = ""
-    """The state after the tactic, in the policy's format; empty if the data does not have it."""
 
     @property
     def transition(self) -> Transition:
@@ -200,17 +198,7 @@ def _plain(row: Row) -> Step:
         raise BadRow(f"`remaining_steps` is {steps!r}; it must be a whole number of at least 1")
     # A row without a theorem's name is a theorem of its own.
     theorem = str(row.get("theorem") or row.get("full_name") or state)
-    return Step(theorem, state, tactic, remaining=steps, state_after=_state_after(row))
-
-
-def _state_after(row: Row) -> str:
-    """The state after the tactic: `state_after` of our traces, as Lean prints it; or `after` of a step of a theorem,
-    goal by goal. Normalised like states, so that equal states have equal texts."""
-    printed = row.get("state_after")
-    goals = split_goals(printed) if isinstance(printed, str) else list(row.get("after") or ())
-    if not goals:
-        return NOTHING_LEFT if printed is not None or "after" in row else ""
-    return state_text(goals)
+    return Step(theorem, state, tactic, remaining=steps)
 
 
 def _theorem(row: Row, theorem: Row) -> Iterator[Step]:
@@ -219,7 +207,7 @@ def _theorem(row: Row, theorem: Row) -> Iterator[Step]:
         return
     for block in theorem.get("blocks") or ():
         for step in block.get("steps") or ():
-            yield from _useful(name, step["state"], step["tactic"], step["remaining_steps"], _state_after(step))
+            yield from _useful(name, step["state"], step["tactic"], step["remaining_steps"])
     for block in theorem.get("by_blocks") or ():
         tree = None if block.get("error") else block["tree"]
         if tree and not tree.get("error"):
@@ -231,9 +219,7 @@ def _leantree(name: str, nodes: list[Row]) -> Iterator[Step]:
     for node in nodes:
         edge = node.get("tactic")
         if edge and states.get(node["id"]):
-            left = [goal for child in edge.get("children") or () for goal in states.get(child, [])]
-            after = state_text(left) if left else "" if edge.get("children") else NOTHING_LEFT
-            yield from _useful(name, state_text(states[node["id"]]), edge["tactic_string"], node["proof_depth"], after)
+            yield from _useful(name, state_text(states[node["id"]]), edge["tactic_string"], node["proof_depth"])
 
 
 def _goals(node: Row) -> list[str]:
@@ -244,9 +230,9 @@ def _goals(node: Row) -> list[str]:
         raise BadRow(f"no goal of LeanTree's: {error}") from error
 
 
-def _useful(name: str, state: str, tactic: str, steps: int, after: str = "") -> Iterator[Step]:
+def _useful(name: str, state: str, tactic: str, steps: int) -> Iterator[Step]:
     if not any(word in tactic.split() for word in REFUSED):
-        yield Step(name, state, tactic, remaining=steps, state_after=after)
+        yield Step(name, state, tactic, remaining=steps)
 
 
 # --- whole proofs and conjectures -------------------------------------------------------------------------------------

@@ -284,10 +284,7 @@ _CONDITIONS: tuple[tuple[str, Callable[[Plan], str]], ...] = (
     ("samples for each expansion differ", lambda plan: str(plan.samples)),
     (
         "tactics are drawn in other ways",
-        lambda plan: (
-            f"temperature {plan.sampling.temperature:g}, top-p {plan.sampling.top_p:g}"
-            + (", distinct" if plan.sampling.distinct else "")
-        ),
+        lambda plan: f"temperature {plan.sampling.temperature:g}, top-p {plan.sampling.top_p:g}",
     ),
     ("corrections of whole proofs differ", lambda plan: str(plan.correct)),
     ("rules for tactics differ", lambda plan: plan.tactics or "all"),

@@ -229,7 +229,7 @@ def _prover(results: Results) -> Facts:
         *((f"digest of {part}", digest) for part, digest in plan.weights.items()),
         ("method", plan.way),
         ("budgets", _budgets_in_words(results)),
-        ("samples", drawn + (", distinct" if sampling.distinct else "")),
+        ("samples", drawn),
         ("expansions in flight", str(plan.leaves)),
         ("seed", str(plan.seed)),
         ("mesh", plan.mesh),

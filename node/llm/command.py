@@ -397,15 +397,13 @@ def export(settings: ExportSettings) -> int:
         raise UserError(str(error)) from error
     try:
         # 2. Only here transformers is needed, which an installation without models does not have.
-        from node.model.hub.conversion import NotExportable, export as write
+        from node.model.hub.conversion import export as write
     except ImportError as error:
         raise UserError(f"Hugging Face's format needs the package `{error.name}`; run {INSTALL}") from error
     try:
         # 3. Write, with the run and the step that the weights come from.
         origin = origin_of(path, weights.information)
         write(weights.model, weights.tokenizer, settings.folder, origin, force=settings.force)
-    except NotExportable as error:
-        raise UserError(f"{path} cannot be exported: {error}") from error
     except FolderExists as error:
         raise UserError(str(error)) from error
     except OSError as error:

@@ -41,8 +41,6 @@ class ModelConfig:
     """With a window: every `full_every`-th layer and the last layer still see all tokens."""
     softcap: float = 0.0
     """Policy logits become softcap · tanh(logits / softcap) (Gemma 2, arXiv 2408.00118); 0: no cap."""
-    prefix_lm: bool = False
-    """Attention in both directions within the prompt (prefix LM, T5, arXiv 1910.10683)."""
     tactic_tokens: int = 256
     """Longest tactic in tokens, its end included, and never more than half of the context: longer ones are left out of
     training, and sampling stops there."""
@@ -86,9 +84,12 @@ class ModelConfig:
         return self
 
 
-_OPTIONAL = ("window", "full_every", "softcap", "prefix_lm", "tactic_tokens")
+_OPTIONAL = ("window", "full_every", "softcap", "tactic_tokens")
 OPTIONS = {name: getattr(ModelConfig(), name) for name in _OPTIONAL}
 """Fields that the first checkpoints do not have, with the default values that apply there."""
+
+TAKEN_OUT = {"prefix_lm": False}
+"""Fields of earlier versions: they are passed over with these values, which say what is done without them."""
 
 PRESETS = {
     "demo": ModelConfig(),
@@ -125,6 +126,7 @@ class FileMismatch(ValueError):
 
 def config_from_dict(values: dict[str, Any]) -> ModelConfig:
     """The inverse of `ModelConfig.as_dict`. Raises FileMismatch for unknown fields and invalid values."""
+    values = {name: value for name, value in values.items() if TAKEN_OUT.get(name, ...) != value}
     field_names = {field.name for field in fields(ModelConfig)}
     if unknown := sorted(set(values) - field_names):
         raise FileMismatch(f"the model configuration has fields that this version does not know: {', '.join(unknown)}")

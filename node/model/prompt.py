@@ -90,28 +90,25 @@ def _shortened(tokenizer: Tokenizer, state: str, room: int) -> list[int]:
 # use exactly the same tokens. STP\'s marks are ordinary text here.
 
 
-def conjecture_prompt(lemma: str, statement: str, proof: str, *, canonical: bool = True) -> str:
+def conjecture_prompt(lemma: str, statement: str, proof: str) -> str:
     """The prompt's text. `lemma` and `statement` are `theorem NAME BINDERS : CONCLUSION`, `proof` is a block of
     tactics.
 
-    The lemma is on one line and has its name, by which proofs invoke it; the statement's name is removed. With
-    `canonical`, each has separate local names v0, v1, ..., and the proof uses those of the statement.
+    The lemma is on one line and has its name, by which proofs invoke it; the statement's name is removed. Each has
+    separate local names v0, v1, ..., and the proof uses those of the statement.
     """
     keyword, body = keyword_and_name(" ".join(lemma.split()))
-    easy = unnamed(statement)
-    block = textwrap.dedent(proof).strip("\n").rstrip()
-    if canonical:
-        body, names = StatementNames(body).state, StatementNames(easy)
-        easy, block = names.state, names.hide(block)
+    names = StatementNames(unnamed(statement))
+    body, easy = StatementNames(body).state, names.state
+    block = names.hide(textwrap.dedent(proof).strip("\n").rstrip())
     return (
         f"<lemma>\n{keyword}{body}\n</lemma>\n<easy theorem>\n{easy} := by\n{block}\n</easy theorem>\n<hard theorem>\n"
     )
 
 
-def written_conjecture(conjecture: str, *, canonical: bool = True) -> str:
-    """A conjecture in the network's form: `example BINDERS : CONCLUSION`, with canonical names if `canonical`."""
-    text = unnamed(conjecture)
-    return StatementNames(text).state if canonical else text
+def written_conjecture(conjecture: str) -> str:
+    """A conjecture in the network's form: `example BINDERS : CONCLUSION`, with canonical names."""
+    return StatementNames(unnamed(conjecture)).state
 
 
 def conjecture_prompt_tokens(tokenizer: Tokenizer, prompt: str, limit: int) -> list[int] | None:

@@ -1,5 +1,5 @@
 """A decoder transformer with policy and value heads, based on nanochat: RMSNorm and QK-norm without gains, rotary
-positions. A sliding window, a soft cap on the logits and prefix-LM attention are options.
+positions. A sliding window and a soft cap on the logits are options.
 
 A sequence is `<bos> <state> STATE <tactic> TACTIC <eos>`. The policy predicts the tokens after `<tactic>`. The value is
 read at `<tactic>`, after the whole state and before the tactic.
@@ -22,28 +22,24 @@ def visible(
     length: int,
     *,
     window: int = 0,
-    prefix: Tensor | None = None,
     documents: Tensor | None = None,
     device: torch.device | str | None = None,
 ) -> Tensor | None:
     """Mask (B or 1, 1, T, T), True where query i sees key j; None: purely causal, which needs no mask.
 
-    i sees j if three conditions hold: j <= i or both are in the prefix; |i - j| < `window` (0: no window); both are in
-    one document. `prefix` (B,): tokens of each sequence's prompt. `documents` (B, T): document number of each token.
+    i sees j if three conditions hold: j <= i; i - j < `window` (0: no window); both are in one document. `documents`
+    (B, T): document number of each token.
     """
     narrow = 0 < window < length
-    if not narrow and prefix is None and documents is None:
+    if not narrow and documents is None:
         return None
     place = torch.arange(length, device=device)
     distance = place[:, None] - place
     mask = (distance >= 0)[None]
-    if prefix is not None:
-        inside = place < prefix[:, None]
-        mask = mask | (inside[:, :, None] & inside[:, None, :])
     if documents is not None:
         mask = mask & (documents[:, :, None] == documents[:, None, :])
     if narrow:
-        mask = mask & (distance.abs() < window)
+        mask = mask & (distance < window)
     return mask[:, None]
 
 
@@ -221,21 +217,19 @@ class Transformer(nn.Module):
         self,
         tokens: Tensor,
         *,
-        prefix: Tensor | None = None,
         documents: Tensor | None = None,
         positions: Tensor | None = None,
     ) -> Tensor:
         """Normalized final states (B, T, width) of tokens (B, T). Padding on the right does not affect other tokens.
 
-        `prefix` (B,): length of each prompt, used by a prefix LM. `documents` (B, T): tokens with different numbers do
-        not see each other (packing). `positions` (B, T): positions for the rotary angles, 0, 1, ... by default.
+        `documents` (B, T): tokens with different numbers do not see each other (packing). `positions` (B, T): positions
+        for the rotary angles, 0, 1, ... by default.
         """
         length = tokens.shape[1]
         # Sequences in the batch may have different positions: (B, T, half, 2) broadcasts over the heads.
         table = self.table[:length] if positions is None else self.table[positions]
-        seen = prefix if self.config.prefix_lm else None
         masks = {
-            window: visible(length, window=window, prefix=seen, documents=documents, device=tokens.device)
+            window: visible(length, window=window, documents=documents, device=tokens.device)
             for window in {self.config.window_of(layer) for layer in range(self.config.depth)}
         }
         x = normalize(self.embedding(tokens))
@@ -256,12 +250,9 @@ class Transformer(nn.Module):
 
         tokens (B, T) int64; `policy_at` (N,) and `value_at` (M,) index the flattened (B * T) positions. Returns
         policy logits (N, vocab_size) and value logits (M, value_bins), both float32. `documents` and `positions` as
-        in `hidden`. In a prefix LM the tokens up to each `value_at` are the prompt; each row must have exactly one.
-
-        Raises ValueError for a prefix LM without one value position in each row.
+        in `hidden`.
         """
-        prefix = self._prefix(tokens, value_at) if self.config.prefix_lm else None
-        states = self.hidden(tokens, prefix=prefix, documents=documents, positions=positions).flatten(0, 1)
+        states = self.hidden(tokens, documents=documents, positions=positions).flatten(0, 1)
         policy = self.policy_logits(states.index_select(0, policy_at))
         value = self.value(states.index_select(0, value_at))
         return policy, value.float()
@@ -271,12 +262,6 @@ class Transformer(nn.Module):
         logits = self.policy(states).float()
         cap = self.config.softcap
         return cap * torch.tanh(logits / cap) if cap else logits
-
-    @staticmethod
-    def _prefix(tokens: Tensor, value_at: Tensor) -> Tensor:
-        if value_at.shape[0] != tokens.shape[0]:
-            raise ValueError(f"a prefix LM needs one prompt per row: {tokens.shape[0]} rows, {len(value_at)} prompts")
-        return value_at % tokens.shape[1] + 1
 
     def parameter_count(self) -> int:
         """Number of trainable parameters; shared ones count once."""

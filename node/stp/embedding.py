@@ -96,7 +96,7 @@ def vectors_of(weights: Weights, statements: Sequence[str]) -> np.ndarray:
     vectors = np.zeros((len(tokens), model.config.width), np.float32)
     for batch, ids, lengths in _padded(tokens, PAD):
         with torch.inference_mode():
-            states = model.hidden(ids, prefix=lengths)
+            states = model.hidden(ids)
         at = torch.arange(ids.shape[1])
         vectors[batch] = _means(states, (at >= MARKS) & (at < lengths[:, None]))
     if not np.isfinite(vectors).all():

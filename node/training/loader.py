@@ -75,16 +75,10 @@ class PackedBatch:
     """(B, T) int64."""
     documents: Tensor | None
     """(B, T) int64: the document of each token, -1 for padding; None: one document in each row, which needs no mask."""
-    prefix: Tensor
-    """(B,) int64: tokens of the first document's prompt, for a prefix LM, whose rows hold one document."""
     policy_at: Tensor
     """(N,) int64: flattened positions whose next token is predicted by the policy."""
     targets: Tensor
     """(N,) int64: those next tokens."""
-    after_at: Tensor
-    """(A,) int64: flattened positions whose next token belongs to a state after a tactic."""
-    after_targets: Tensor
-    """(A,) int64: those next tokens."""
     owner: Tensor
     """(N,) int64: the document of each predicted token."""
     weights: Tensor | None
@@ -124,8 +118,6 @@ def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
     policy_at: list[int] = []
     targets: list[int] = []
     owner: list[int] = []
-    after_at: list[int] = []
-    after_targets: list[int] = []
     value_at: list[int] = []
     steps: list[float] = []
     valued: list[int] = []
@@ -138,15 +130,10 @@ def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
             start, size = row * length + len(flat), len(document.tokens)
             flat += document.tokens
             marks += [count] * size
-            end = document.prompt + document.predicted
-            policy_at += range(start + document.prompt - 1, start + end - 1)
-            targets += document.tokens[document.prompt : end]
+            policy_at += range(start + document.prompt - 1, start + size - 1)
+            targets += document.tokens[document.prompt :]
             owner += [count] * document.predicted
             weights += [document.weight] * document.predicted
-            if document.after:
-                # The first token of the state after is a mark, which says nothing: what follows it is predicted.
-                after_at += range(start + end, start + size - 1)
-                after_targets += document.tokens[end + 1 :]
             if document.remaining_steps is not None:
                 value_at.append(start + document.prompt - 1)
                 steps.append(document.remaining_steps)
@@ -158,14 +145,11 @@ def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
     return PackedBatch(
         tokens=torch.tensor(tokens),
         documents=None if alone else torch.tensor(numbers),
-        prefix=torch.tensor([documents[0].prompt for documents in rows]),
         policy_at=torch.tensor(policy_at, dtype=torch.int64),
         targets=torch.tensor(targets, dtype=torch.int64),
         owner=torch.tensor(owner, dtype=torch.int64),
         weights=None if set(weights) <= {1.0} else torch.tensor(weights, dtype=torch.float32),
         weight=math.fsum(weights),
-        after_at=torch.tensor(after_at, dtype=torch.int64),
-        after_targets=torch.tensor(after_targets, dtype=torch.int64),
         value_at=torch.tensor(value_at, dtype=torch.int64),
         remaining_steps=torch.tensor(steps, dtype=torch.float32),
         valued=torch.tensor(valued, dtype=torch.int64),
@@ -243,9 +227,8 @@ def left_out(sources: Sequence[Reader]) -> LeftOut:
 class Loader:
     """Rows of packed documents from a mixture of sources, for training."""
 
-    def __init__(self, sources: Sequence[Reader], length: int, window: int, seed: int, *, packed: bool = True) -> None:
+    def __init__(self, sources: Sequence[Reader], length: int, window: int, seed: int) -> None:
         self._readers, self._length, self._window_rows, self._seed = sources, length, window, seed
-        self._packed = packed
         self._taken = [0.0] * len(sources)
         """Tokens taken from each source."""
         self._number = 0
@@ -309,7 +292,7 @@ class Loader:
             barren = 0 if fresh else barren + 1
             if barren > BARREN:
                 raise InputError("the data holds no documents to train on (all of it is empty, or held out)")
-        rows = pack(documents, self._length) if self._packed else [(document,) for document in documents]
+        rows = pack(documents, self._length)
         order = np.random.default_rng(derive_seed(self._seed, "window", self._number)).permutation(len(rows))
         self._window = [rows[place] for place in order]
         self._number, self._given = self._number + 1, 0
@@ -354,13 +337,9 @@ def held_out(settings: DataSettings, tokenizer: Tokenizer, room: Room, seed: int
     return found, left_out(sources)
 
 
-def batches(rows: Sequence[Packed], length: int, micro_rows: int, *, packed: bool = True) -> list[PackedBatch]:
-    """Micro-batches of at most `micro_rows` rows; unpacked rows are grouped by length and padded to the
-    longest."""
-    if not packed:
-        rows = sorted(rows, key=lambda row: -len(row[0].tokens))
-    groups = [rows[start : start + micro_rows] for start in range(0, len(rows), micro_rows)]
-    return [collate(group, length if packed else len(group[0][0].tokens)) for group in groups]
+def batches(rows: Sequence[Packed], length: int, micro_rows: int) -> list[PackedBatch]:
+    """Micro-batches of at most `micro_rows` rows."""
+    return [collate(rows[start : start + micro_rows], length) for start in range(0, len(rows), micro_rows)]
 
 
 Ready = tuple[list[PackedBatch], dict[str, Any]]

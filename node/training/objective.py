@@ -111,8 +111,6 @@ SUMS = (
     "tactics",
     "first_right",
     "tactic_right",
-    "after_nats",
-    "after_tokens",
 )
 """The sums of a batch. After them come (samples, confidence, right) of each calibration bin."""
 
@@ -124,7 +122,6 @@ class Totals:
     tokens: float
     """Sum of the weights of the predicted tokens."""
     values: float
-    after: float = 1.0
 
 
 def value_bins(remaining_steps: Tensor, bins: int) -> Tensor:
@@ -162,35 +159,27 @@ class Objective(nn.Module):
     def forward(self, batch: PackedBatch, totals: Totals) -> tuple[Tensor, Tensor]:
         """This micro-batch's part of the step's loss, and its unweighted sums: float64
         (len(SUMS) + 3 · CALIBRATION_BINS,)."""
-        prefix = batch.prefix if self.model.config.prefix_lm else None
-        states = self.model.hidden(batch.tokens, prefix=prefix, documents=batch.documents).flatten(0, 1)
-        tokens = batch.targets.numel()
-        at, targets = batch.policy_at, batch.targets
+        states = self.model.hidden(batch.tokens, documents=batch.documents).flatten(0, 1)
         if batch.weights is None:
-            weights = torch.full(targets.shape, 1 / totals.tokens, device=states.device)
+            weights = torch.full(batch.targets.shape, 1 / totals.tokens, device=states.device)
         else:
             weights = batch.weights / totals.tokens
-        if self.settings.after_weight > 0 and batch.after_at.numel():
-            at, targets = torch.cat([at, batch.after_at]), torch.cat([targets, batch.after_targets])
-            after_weight = self.settings.after_weight / max(1.0, totals.after)
-            weights = torch.cat([weights, torch.full(batch.after_at.shape, after_weight, device=states.device)])
-        predicted = states.index_select(0, at)
+        predicted = states.index_select(0, batch.policy_at)
         matrix = self.model.policy.weight
         loss, nats, right = linear_cross_entropy(
-            predicted.to(_dtype(predicted)), matrix, targets, weights, self.model.config.softcap
+            predicted.to(_dtype(predicted)), matrix, batch.targets, weights, self.model.config.softcap
         )
         logits = self.model.value(states.index_select(0, batch.value_at)).float()
         value = value_loss(logits, batch.remaining_steps, self.settings.value_targets)
         # A stage without values still gives the head's weights a gradient (of zero), which the ranks wait for.
         loss = loss + self.settings.value_weight * value / max(1.0, totals.values)
-        return loss, sums(batch, nats[:tokens], right[:tokens], logits, value, after=nats[tokens:])
+        return loss, sums(batch, nats, right, logits, value)
 
 
 @torch.no_grad()
 def log_probabilities(model: Transformer, batch: PackedBatch) -> Tensor:
     """(count,) float32: the log-probability in nats of the predicted tokens of each document, including its end."""
-    prefix = batch.prefix if model.config.prefix_lm else None
-    states = model.hidden(batch.tokens, prefix=prefix, documents=batch.documents).flatten(0, 1)
+    states = model.hidden(batch.tokens, documents=batch.documents).flatten(0, 1)
     predicted = states.index_select(0, batch.policy_at)
     weights = torch.zeros(batch.targets.shape, device=states.device)
     _, nats, _ = linear_cross_entropy(
@@ -206,8 +195,8 @@ def _dtype(states: Tensor) -> torch.dtype:
 
 
 @torch.no_grad()
-def sums(batch: PackedBatch, nats: Tensor, right: Tensor, logits: Tensor, value: Tensor, *, after: Tensor) -> Tensor:
-    """SUMS and calibration of a batch, float64 on its device. `nats`, `right` (N,) and `after` (A,) by token."""
+def sums(batch: PackedBatch, nats: Tensor, right: Tensor, logits: Tensor, value: Tensor) -> Tensor:
+    """SUMS and calibration of a batch, float64 on its device. `nats` and `right` (N,) by token."""
     device = nats.device
     # 1. Wrong tokens of each document, and which token begins one: tactics are right as a whole or not at all.
     wrong = torch.zeros(batch.count, device=device).index_add_(0, batch.owner, (~right).float())
@@ -231,8 +220,6 @@ def sums(batch: PackedBatch, nats: Tensor, right: Tensor, logits: Tensor, value:
         of_tactic.sum(),
         (first & right & of_tactic[batch.owner]).sum(),
         ((wrong == 0) & of_tactic).sum(),
-        after.double().sum(),
-        after.numel(),
     ]
     # 4. In float64, because float32 cannot count single tokens beyond 2**24. One tensor, so that ranks add theirs in
     # one go.
@@ -255,7 +242,7 @@ def report(total: Tensor, settings: LossSettings) -> dict[str, float]:
     loss, policy_loss (nats a token), bits_per_byte (of predicted text), token_accuracy; where there are values, also
     value_loss (nats), value_error (mean |V - target|, steps), value_bias (predicted minus actual steps), first_token
     and tactic_accuracy (all its tokens right, greedily), value_calibration (expected calibration error of the likeliest
-    bin, arXiv 1706.04599, equation 3); where there are states after tactics, after_loss (nats a token).
+    bin, arXiv 1706.04599, equation 3).
     """
     found = dict(zip(SUMS, total.tolist(), strict=False))
     # 1. The policy. Nothing measured yet: 0, not a division by it.
@@ -278,8 +265,4 @@ def report(total: Tensor, settings: LossSettings) -> dict[str, float]:
         # Each bin has its number, its confidence and its hits: the error is weighted by the number.
         bins = total[len(SUMS) :].reshape(CALIBRATION_BINS, 3)
         result["value_calibration"] = float((bins[:, 1] - bins[:, 2]).abs().sum()) / values
-    # 3. The additional loss, with the weight that the training gives it.
-    if found["after_tokens"]:
-        result["after_loss"] = found["after_nats"] / found["after_tokens"]
-        result["loss"] += settings.after_weight * result["after_loss"]
     return result

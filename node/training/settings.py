@@ -21,8 +21,6 @@ class LossSettings:
     """Weight of the value's cross-entropy relative to the policy's (AlphaProof's pseudocode)."""
     value_targets: ValueTargets = "one-hot"
     """The value's targets."""
-    after_weight: float = 0.0
-    """Weight of predicting the state after the tactic, if documents contain it."""
 
 
 @dataclass
@@ -51,13 +49,6 @@ class DataSettings:
     """Rows of `length` tokens that are packed and mixed at a time, on each rank."""
     shuffle_hypotheses: bool = False
     """Shuffle hypotheses into another valid order, a different one in every epoch."""
-    rename_hypotheses: bool = False
-    """Draw random local names; with canonical names it makes no difference."""
-    canonical_names: bool = True
-    """Write local names as v0, v1, ..., as inference and the learner do. Switch it off only for experiments."""
-    state_after: bool = False
-    """Append the state after the tactic to transitions, if the data has it (`proofmesh trace`'s steps and theorems).
-    Predicting it is an auxiliary task, weighted by `after_weight`."""
     transitions_as_text: bool = False
     """Predict states, too, and a mark of the remaining steps after the tactic (midtraining)."""
     cache: str = ""
@@ -126,8 +117,6 @@ class StageSettings:
     """Weight of the value loss (AlphaProof's pseudocode)."""
     value_targets: ValueTargets = "one-hot"
     """Nearest bin, or the two bins around the target."""
-    after_weight: Factor = 0.1
-    """Weight of the loss on the state after the tactic, with `data.state_after`; the mean over its tokens counts."""
     ranks: Positive = 1
     """Processes on this machine, one per GPU; under torchrun this is torchrun's."""
     threads: Natural = 0

@@ -22,6 +22,7 @@ import tomli_w
 import torch
 
 from common import run_folder
+from common.config import TAKEN_OUT
 from common.curves import METRICS, About, write_about
 from common.files import write_whole
 from common.seeds import derive_seed
@@ -42,7 +43,7 @@ from node.model.transformer import Transformer, has_bf16
 from node.training.documents import Room
 from node.training.estimate import duration, estimate, flops_per_token, peak_speed, product_speed
 from node.training.journal import StageJournal
-from node.training.loader import LeftOut, Loader, Packed, PackedBatch, Prefetch, Ready, batches, held_out, pack, readers
+from node.training.loader import LeftOut, Loader, PackedBatch, Prefetch, Ready, batches, held_out, pack, readers
 from node.training.settings import DataSettings, LossSettings, StageSettings
 from node.training.trainer import RankDevice, StepSettings, Trainer, choose_device, started
 
@@ -132,11 +133,7 @@ def step_settings(settings: StageSettings) -> StepSettings:
             clip=rates.clip,
             warmup=rates.warmup,
         ),
-        LossSettings(
-            value_weight=settings.value_weight,
-            value_targets=settings.value_targets,
-            after_weight=settings.after_weight if settings.data.state_after else 0.0,
-        ),
+        LossSettings(value_weight=settings.value_weight, value_targets=settings.value_targets),
         compile=settings.compile,
         checkpoint_activations=settings.checkpoint_activations,
     )
@@ -162,7 +159,6 @@ class _StageRun:
         self.stage, self.settings, self.device, self.journal = stage, settings, device, journal
         self.root, self.tokenizer, self.newest = directory / "checkpoints", found.tokenizer, path
         self.before = found.config
-        self.packed = not found.model.config.prefix_lm
         self.room = Room(settings.length, found.model.config.longest_tactic)
         self.micro_rows = max(1, settings.micro_tokens // settings.length)
         self.trainer = Trainer(found.model, step_settings(settings), device)
@@ -180,7 +176,7 @@ class _StageRun:
         if settings.length > found.model.config.context:
             raise InputError(f"length is {settings.length}; the network reads {found.model.config.context} tokens")
         sources = readers(settings.data, self.tokenizer, self.room, settings.seed, rank=device.rank, ranks=device.ranks)
-        loader = Loader(sources, settings.length, settings.data.window, settings.seed, packed=self.packed)
+        loader = Loader(sources, settings.length, settings.data.window, settings.seed)
         if "data" in found.extra:
             loader.restore(found.extra["data"][device.rank])
         return loader
@@ -189,17 +185,13 @@ class _StageRun:
         settings = self.settings
         documents, left_out = held_out(settings.data, self.tokenizer, self.room, settings.seed)
         self._say_left_out("evaluation", left_out.number, left_out.of)
-        if self.packed:
-            rows: list[Packed] = pack(documents, settings.length)
-        else:
-            rows = [(document,) for document in documents]
-        mine = rows[self.device.rank :: self.device.ranks]
-        return batches(mine, settings.length, self.micro_rows, packed=self.packed)
+        mine = pack(documents, settings.length)[self.device.rank :: self.device.ranks]
+        return batches(mine, settings.length, self.micro_rows)
 
     def _next(self) -> Ready:
         """Micro-batches of a step, and where the loader is after them."""
         rows = self.loader.rows(self.settings.rows(self.device.ranks))
-        made = batches(rows, self.settings.length, self.micro_rows, packed=self.packed)
+        made = batches(rows, self.settings.length, self.micro_rows)
         if self.device.device.type == "cuda":
             made = [batch.pinned() for batch in made]
         return made, self.loader.state()
@@ -394,7 +386,7 @@ def summary(stage: str, metrics: dict[str, float], seconds: float) -> str:
 TOKENIZER_ROWS = 20_000
 """Most rows of each source for training a tokenizer: some megabytes, which take seconds."""
 
-FIXED = ("length", "batch_tokens", "seed", "start", "value_weight", "value_targets", "after_weight")
+FIXED = ("length", "batch_tokens", "seed", "start", "value_weight", "value_targets")
 """Settings that must not change when a run continues, besides those of the data."""
 
 FREE_DATA = ("valid", "valid_tokens", "cache")
@@ -468,7 +460,9 @@ def check_same(settings: StageSettings, found: Checkpoint, path: Path, ranks: in
     now = _jsonable(dataclasses.asdict(settings))
     before = {**default, **before}
     changed = {name: (before[name], now[name]) for name in FIXED if before[name] != now[name]}
-    data_before, data_now = {**default["data"], **before["data"]}, now["data"]
+    # What was taken out is off now.
+    gone = {name.removeprefix("data."): off[0] for name, off in TAKEN_OUT.items() if name.startswith("data.")}
+    data_before, data_now = {**gone, **default["data"], **before["data"]}, {**gone, **now["data"]}
     for each in (data_before, data_now):
         each["sources"] = [modern(source) for source in each["sources"]]
     for name in data_now:

@@ -112,12 +112,11 @@ class Trainer:
         counts = [
             sum(batch.weight for batch in batches),
             sum(batch.value_at.numel() for batch in batches),
-            sum(batch.after_at.numel() for batch in batches),
         ]
         everywhere = self.device.total(torch.tensor(counts, dtype=torch.float64, device=self.device.device))
         # DistributedDataParallel averages over ranks, so the totals that divide the sums are those of one rank's share.
-        tokens, values, after = (everywhere / self.device.ranks).tolist()
-        return Totals(tokens or 1.0 / self.device.ranks, values, after)
+        tokens, values = (everywhere / self.device.ranks).tolist()
+        return Totals(tokens or 1.0 / self.device.ranks, values)
 
     def _empty(self) -> Tensor:
         return torch.zeros(len(SUMS) + 3 * CALIBRATION_BINS, dtype=torch.float64, device=self.device.device)

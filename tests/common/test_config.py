@@ -130,8 +130,10 @@ GUIDANCE = 'guidance = { use = "value", share = 1.0, exponent = 1.0 }'
     ("kind", "section", "off", "on"),
     [
         (LearnerSettings, "learner", "trainer.unlikelihood = 0.0", "trainer.unlikelihood = 0.5"),
+        (LearnerSettings, "learner", "model.prefix_lm = false", "model.prefix_lm = true"),
         (ProverSettings, "prover", "search.negate_below = 0.0", "search.negate_below = 8.0"),
         (ProverSettings, "prover", 'search.merging = "text"', "search.merging = 'names'"),
+        (ProverSettings, "prover", "sampling.distinct = false", "sampling.distinct = true"),
         (ProverSettings, "prover", 'progress = ""', "progress = 'runs/progress/model'"),
         (ProverSettings, "prover", GUIDANCE, 'guidance = { use = "rank" }'),
     ],

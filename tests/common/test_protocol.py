@@ -113,6 +113,17 @@ def test_a_message_survives_the_wire_and_plain_msgpack_reads_and_writes_it_as_on
     check()
 
 
+def test_fields_that_an_older_node_still_sends_inside_a_message_are_passed_over() -> None:
+    request = messages.TacticRequest(state="⊢ p", samples=2, seed=1)
+    plain = msgpack.unpackb(encode(request))
+    plain["sampling"]["distinct"] = False
+    assert decode(msgpack.packb(plain), messages.TacticRequest) == request
+    reply = messages.TacticReply(tactics=(messages.SampledTactic("simp", -1.0),), value=-1.0, weights=1)
+    plain = msgpack.unpackb(encode(reply))
+    plain["tactics"][0]["sampled"] = -2.0
+    assert decode(msgpack.packb(plain), messages.TacticReply) == reply
+
+
 class Wrong(NamedTuple):
     """A payload that is no message of its class, and how it is refused."""
 

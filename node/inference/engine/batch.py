@@ -157,7 +157,6 @@ class Running:
         """Most new tokens of each slot's samples."""
         self.temperature = np.ones(slots, dtype=np.float32)
         self.top_p = np.ones(slots, dtype=np.float32)
-        self.distinct = np.zeros(slots, dtype=bool)
         self.stop = np.full((slots, STOPS), EOS, dtype=np.int64)
         """Tokens that end a completion: the end-of-tactic token always does."""
         self.noise = np.zeros((slots, cells, limit), dtype=np.float32)
@@ -167,8 +166,6 @@ class Running:
         self.complete = np.zeros((slots, cells), dtype=bool)
         self.log_probability = np.zeros((slots, cells), dtype=np.float64)
         """Sums of log-probabilities under the policy itself."""
-        self.log_sampled = np.zeros((slots, cells), dtype=np.float64)
-        """Sums of log-probabilities under the distributions that the tokens were drawn from."""
         self.rows = no_rows()
 
     def admit(self, slot: int, prompt: int, job: Job, longest: int, stop: Sequence[int] = ()) -> None:
@@ -181,11 +178,10 @@ class Running:
         self.longest[slot] = longest
         self.temperature[slot] = job.sampling.temperature
         self.top_p[slot] = job.sampling.top_p
-        self.distinct[slot] = job.sampling.distinct
         self.stop[slot] = EOS
         self.stop[slot, : len(stop)] = stop
         self.noise[slot, : job.samples, :longest] = uniforms(job.seed, job.samples, longest)
-        self.log_probability[slot] = self.log_sampled[slot] = 0.0
+        self.log_probability[slot] = 0.0
         self.complete[slot] = False
 
     def questions(self, new: Ints) -> tuple[Ints, Ints, NDArray[np.float32]]:
@@ -208,13 +204,7 @@ class Running:
         table[row, column] = self.noise.reshape(-1, self.limit)[samples, self.drawn[slot]]
         return samples, row * table.shape[1] + column, table
 
-    def advance(
-        self,
-        samples: Ints,
-        token: Ints,
-        log_probability: NDArray[np.float32],
-        log_sampled: NDArray[np.float32],
-    ) -> tuple[Moves, Ints]:
+    def advance(self, samples: Ints, token: Ints, log_probability: NDArray[np.float32]) -> tuple[Moves, Ints]:
         """Append the tokens drawn for `samples` (flattened (slot, sample)), retire what ends, lay out the next rows.
 
         Returns the moves for the cache's mask, and the slots whose last sample has ended.
@@ -223,7 +213,6 @@ class Running:
         drawn = self.drawn[slot]
         self.tokens.reshape(-1, self.limit)[samples, drawn] = token
         self.log_probability.reshape(-1)[samples] += log_probability
-        self.log_sampled.reshape(-1)[samples] += log_sampled
         ended = (token[:, None] == self.stop[slot]).any(axis=1)
         strange = ~ended & ((token < self.specials) | (token >= self.vocab_size))
         stop = ended | strange | (drawn + 1 >= self.longest[slot])

@@ -270,7 +270,7 @@ class Lane:
         column = np.arange(longest)
         rows = np.minimum(starts[:, None] + column, starts[-1] + size[-1] - 1)
         places = np.flatnonzero(column < size[:, None])
-        return Padded(self._tensor(rows.reshape(-1)), self._tensor(places), self._tensor(size), longest)
+        return Padded(self._tensor(rows.reshape(-1)), self._tensor(places), longest)
 
     def _grid(self, segment: Segment) -> Grid:
         at = self._tensor(segment.at)
@@ -283,14 +283,12 @@ class Lane:
 
     def _rules(self, new: np.ndarray) -> Rules:
         """The sampling rules of each row. A rule is None if no row needs it."""
-        running, drawing = self._running, self._running.rows.slot.size
+        running = self._running
         slots = np.concatenate([running.rows.slot, new])
-        temperatures, top_p, distinct = running.temperature[slots], running.top_p[slots], running.distinct[slots]
-        distinct[:drawing] = False  # first tokens only
+        temperatures, top_p = running.temperature[slots], running.top_p[slots]
         return Rules(
             None if (temperatures == 1.0).all() else self._tensor(temperatures),
             None if (top_p == 1.0).all() else self._tensor(top_p),
-            self._tensor(distinct) if distinct.any() else None,
         )
 
     def _draw(self, logits: Tensor, new: np.ndarray) -> np.ndarray:
@@ -302,8 +300,7 @@ class Lane:
         self.counters.samples += samples.size
         drawn = draw(logits, self._tensor(table), self._rules(new))
         moves, done = running.advance(
-            samples,
-            *(part.cpu().numpy().reshape(-1)[places] for part in (drawn.tokens, drawn.policy, drawn.sampled)),
+            samples, *(part.cpu().numpy().reshape(-1)[places] for part in (drawn.tokens, drawn.policy))
         )
         if moves.source.size:
             self._cache.copy_rows(self._tensor(moves.source), self._tensor(moves.target))
@@ -341,7 +338,6 @@ class Lane:
             entry.names.show(text),
             float(running.log_probability[slot, index]),
             whole,
-            None if entry.job.sampling.plain else float(running.log_sampled[slot, index]),
             int(running.length[slot, index] + running.complete[slot, index]) if entry.job.whole else None,
         )
 

@@ -43,8 +43,6 @@ class Padded:
     """(P * L,) the prompt row at each place; padding repeats a row of another."""
     places: Tensor
     """(rows of prompts,) the place of each row."""
-    lengths: Tensor
-    """(P,)"""
     longest: int
     """L."""
 
@@ -280,8 +278,7 @@ class Network:
 
     def _prefill(self, parts: Tensor, window: int) -> Tensor:
         """Attention of one prompt (L, heads + 2 kv heads, size) within itself -> (L, width)."""
-        lengths = torch.tensor([parts.shape[0]], device=self.device) if self.config.prefix_lm else None
-        return self._attend(parts[None], lengths, window)[0]
+        return self._attend(parts[None], window)[0]
 
     def _prefill_batch(self, parts: Tensor, padded: Padded, window: int) -> Tensor:
         """`_prefill` of all prompts at once: (rows of prompts, heads + 2 kv heads, size) -> (rows of prompts, width).
@@ -290,19 +287,15 @@ class Network:
         prompt looks.
         """
         batch = parts.index_select(0, padded.rows).unflatten(0, (-1, padded.longest))
-        lengths = padded.lengths if self.config.prefix_lm else None
-        return self._attend(batch, lengths, window).flatten(0, 1).index_select(0, padded.places)
+        return self._attend(batch, window).flatten(0, 1).index_select(0, padded.places)
 
-    def _attend(self, batch: Tensor, prefix: Tensor | None, window: int) -> Tensor:
-        """Attention of P prompts (P, L, heads + 2 kv heads, size), each within itself -> (P, L, width).
-
-        `prefix` (P,) is that of `visible`.
-        """
+    def _attend(self, batch: Tensor, window: int) -> Tensor:
+        """Attention of P prompts (P, L, heads + 2 kv heads, size), each within itself -> (P, L, width)."""
         query, key, value = batch.transpose(1, 2).split((self.heads, self.kv_heads, self.kv_heads), dim=1)
         group = self.heads // self.kv_heads
         if group > 1:
             key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
-        mask = visible(batch.shape[1], window=window, prefix=prefix, device=self.device)
+        mask = visible(batch.shape[1], window=window, device=self.device)
         attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=mask is None)
         return attended.transpose(1, 2).flatten(2)
 

@@ -1,7 +1,6 @@
 """Draws tokens by inverting the cumulative distribution: one uniform number decides one token.
 
-The distribution is made in three steps: divide the logits by the temperature; keep the nucleus, if top-p is less than
-1; for the first tokens of samples that must differ, exclude the tokens that earlier samples of the state drew.
+The distribution is made in two steps: divide the logits by the temperature; keep the nucleus, if top-p is less than 1.
 """
 
 from __future__ import annotations
@@ -34,8 +33,6 @@ class Rules:
     top_p: Tensor | None = None
     """(R,) in (0, 1]: the smallest set of likeliest tokens with at least this probability together (Holtzman et al.,
     arXiv 1904.09751)."""
-    distinct: Tensor | None = None
-    """(R,) bool: the numbers of this row draw different tokens, one after the other without replacement."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +41,7 @@ class Drawn:
 
     tokens: Tensor
     policy: Tensor
-    """Log-probability under the policy itself: temperature 1, no nucleus, no exclusion."""
-    sampled: Tensor
-    """Log-probability under the distribution that the token was drawn from; the same tensor as `policy` if that is the
-    policy."""
+    """Log-probability under the policy itself: temperature 1, no nucleus."""
 
 
 def draw(logits: Tensor, uniforms: Tensor, rules: Rules | None = None) -> Drawn:
@@ -57,20 +51,18 @@ def draw(logits: Tensor, uniforms: Tensor, rules: Rules | None = None) -> Drawn:
     probability.
     """
     rules = rules or Rules()
-    if rules.top_p is None and rules.distinct is None:
+    if rules.top_p is None:
         if logits.shape[-1] >= WIDE and logits.shape[-1] % BLOCK == 0:
             return _draw_wide(logits, uniforms, rules.temperatures)
         return _draw_plain(logits, uniforms, rules.temperatures)
     scaled = logits if rules.temperatures is None else logits / rules.temperatures.clamp_min(COLDEST)[:, None]
-    if rules.top_p is not None:
-        weights = scaled.softmax(-1)
-        outside = (nucleus(weights, rules.top_p) <= 0) & (rules.top_p < 1.0)[:, None]
-        scaled = scaled.masked_fill(outside, -torch.inf)
-    tokens, sampled = _invert(scaled.softmax(-1), uniforms)
-    if rules.distinct is not None and rules.distinct.any():
-        different = rules.distinct.nonzero()[:, 0]
-        tokens[different], sampled[different] = _without_replacement(scaled[different], uniforms[different])
-    return Drawn(tokens, logits.gather(1, tokens) - logits.logsumexp(-1, keepdim=True), sampled)
+    outside = (nucleus(scaled.softmax(-1), rules.top_p) <= 0) & (rules.top_p < 1.0)[:, None]
+    tokens, _ = _invert(scaled.masked_fill(outside, -torch.inf).softmax(-1), uniforms)
+    return Drawn(tokens, _policy(logits, tokens))
+
+
+def _policy(logits: Tensor, tokens: Tensor) -> Tensor:
+    return logits.gather(1, tokens) - logits.logsumexp(-1, keepdim=True)
 
 
 def _draw_plain(logits: Tensor, uniforms: Tensor, temperatures: Tensor | None) -> Drawn:
@@ -79,19 +71,15 @@ def _draw_plain(logits: Tensor, uniforms: Tensor, temperatures: Tensor | None) -
     totals = cumulative[:, -1:]
     tokens = torch.searchsorted(cumulative, uniforms * totals, right=True)
     tokens.clamp_max_(logits.shape[-1] - 1)  # reached only by NaN logits, which must not index past the end
-    policy = logits.gather(1, tokens) - logits.logsumexp(-1, keepdim=True)
-    if temperatures is None:
-        return Drawn(tokens, policy, policy)
-    return Drawn(tokens, policy, scaled.gather(1, tokens) - scaled.logsumexp(-1, keepdim=True))
+    return Drawn(tokens, _policy(logits, tokens))
 
 
 def _draw_wide(logits: Tensor, uniforms: Tensor, temperatures: Tensor | None) -> Drawn:
     """`_draw_plain` for wide vocabularies: sums blocks, then the tokens of one block. Overwrites the logits."""
     if temperatures is None:
-        tokens, sampled = _invert(_softmax_(logits), uniforms)
-        return Drawn(tokens, sampled, sampled)
-    tokens, sampled = _invert(_softmax_(logits / temperatures.clamp_min(COLDEST)[:, None]), uniforms)
-    return Drawn(tokens, logits.gather(1, tokens) - logits.logsumexp(-1, keepdim=True), sampled)
+        return Drawn(*_invert(_softmax_(logits), uniforms))
+    tokens, _ = _invert(_softmax_(logits / temperatures.clamp_min(COLDEST)[:, None]), uniforms)
+    return Drawn(tokens, _policy(logits, tokens))
 
 
 def _softmax_(logits: Tensor) -> Tensor:
@@ -145,20 +133,3 @@ def nucleus(weights: Tensor, top_p: Tensor) -> Tensor:
             break
     edge = likely.gather(1, (inside.sum(-1, keepdim=True) - 1).clamp_min_(0))
     return weights.where(weights >= edge, torch.zeros_like(weights))
-
-
-def _without_replacement(logits: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor]:
-    """Different tokens in each row, in the order of the columns. A row that runs out of tokens starts over.
-
-    The log-probability of a token is conditional on the columns before it: log(p / (1 - the sum of theirs)). The
-    remaining tokens are normalised again for every column, so that at low temperatures the second likeliest token
-    follows the likeliest.
-    """
-    left, columns = logits.clone(), []
-    for column in range(uniforms.shape[1]):
-        empty = (left == -torch.inf).all(-1).nonzero()[:, 0]
-        left[empty] = logits[empty]
-        token, share = _invert(left.softmax(-1), uniforms[:, column : column + 1])
-        left.scatter_(1, token, -torch.inf)
-        columns.append((token, share))
-    return torch.cat([token for token, _ in columns], 1), torch.cat([share for _, share in columns], 1)

@@ -221,17 +221,14 @@ def micro_batches(documents: Sequence[Document], config: ModelConfig, token_budg
 def packed(
     documents: Sequence[Document], config: ModelConfig, token_budget: int
 ) -> tuple[list[PackedBatch], list[int]]:
-    """`micro_batches`, and the documents' indices in the order of the passes. A prefix LM has one document in each
-    row."""
+    """`micro_batches`, and the documents' indices in the order of the passes."""
     if not documents:
         return [], []
     lengths = [len(document.tokens) for document in documents]
     length = row_length(max(lengths), config.context)
-    rows = [[index] for index in longest_first(documents)]
-    if not config.prefix_lm:
-        rows = first_fit_decreasing(lengths, length)
+    rows = first_fit_decreasing(lengths, length)
     contents = [tuple(documents[index] for index in row) for row in rows]
-    passes = batches(contents, length, max(1, token_budget // length), packed=not config.prefix_lm)
+    passes = batches(contents, length, max(1, token_budget // length))
     return passes, [index for row in rows for index in row]
 
 

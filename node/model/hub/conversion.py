@@ -82,12 +82,7 @@ def own_name(hub: str) -> str:
 
 
 def hub_shape(config: ModelConfig) -> dict[str, Any]:
-    """One of our shapes as arguments of `ProofmeshConfig`. Raises ShapeError."""
-    if config.prefix_lm:
-        raise ShapeError(
-            "the network reads its prompt in both directions (prefix_lm), which transformers' causal models and the "
-            "servers built on them do not support"
-        )
+    """One of our shapes as arguments of `ProofmeshConfig`."""
     return {
         "vocab_size": config.vocab_size,
         "hidden_size": config.width,
@@ -152,10 +147,6 @@ AUTO_MAP = {
 CODE = ("configuration_proofmesh.py", "modeling_proofmesh.py")
 
 
-class NotExportable(ValueError):
-    """A network that Hugging Face's format cannot represent; the text says why."""
-
-
 @dataclass(frozen=True)
 class Origin:
     """The origin of a network, for its card and for importing it again."""
@@ -170,12 +161,9 @@ class Origin:
 def export(model: Transformer, tokenizer: Tokenizer, out: Path, origin: Origin, *, force: bool = False) -> None:
     """Write the folder: weights, configuration, tokenizer, model code and model card.
 
-    Raises NotExportable, FolderExists, and OSError (disk full, read-only).
+    Raises FolderExists, and OSError (disk full, read-only).
     """
-    try:
-        shape = hub_shape(model.config)
-    except ShapeError as error:
-        raise NotExportable(str(error)) from error
+    shape = hub_shape(model.config)
     # Only now, with transformers' model classes, which takes seconds.
     from node.model.hub.modeling_proofmesh import ProofmeshForCausalLM
 

@@ -53,15 +53,13 @@ class LanguageModelPolicy:
         the family's. `resampling`: lowest temperature at which a state is sampled again. `dropped`: counts samples
         without a tactic, by reason.
 
-        Raises BadPolicy for a template of whole proofs, and for `distinct` samples, which servers do not support.
+        Raises BadPolicy for a template of whole proofs.
         """
         if template.mode != "tactic":
             raise BadPolicy(
                 f"the template `{template.name}` asks for whole proofs, and this search for tactics: name a template "
                 "of tactics after the model (MODEL@TEMPLATE)"
             )
-        if sampling.distinct:
-            raise BadPolicy("a language model on a server cannot draw distinct first tokens: leave `distinct` out")
         self._sampler = sampler
         self._template = template
         self._decoding = decoding_of(template, sampling)

@@ -29,7 +29,6 @@ class NaiveSample:
     tokens: list[int] = field(default_factory=list)
     """Without the end."""
     log_probability: float = 0.0
-    sampled: float = 0.0
     ended: bool = False
     close: bool = False
     """Some draw was within ROUNDING of a step, or the edge of a nucleus was."""
@@ -53,57 +52,44 @@ def sample_naively(weights: Weights, settings: EngineSettings, job: Job) -> tupl
         length = settings.new_tokens
         prompt = prompt_tokens(tokenizer, Names(job.state).state, context - length)
     noise = uniforms(job.seed, job.samples, length).tolist()
-    taken: set[int] = set()
-    samples = []
 
     @functools.cache  # samples of one state often begin alike
     def logits(*drawn: int) -> Tensor:
-        states = model.hidden(torch.tensor([[*prompt, *drawn]]), prefix=torch.tensor([len(prompt)]))
+        states = model.hidden(torch.tensor([[*prompt, *drawn]]))
         return model.policy_logits(states[0, -1])
 
-    for numbers in noise:
-        samples.append(_sample(weights, logits, numbers, job, taken))
-        samples[-1].close |= job.sampling.distinct and any(sample.close for sample in samples)
+    samples = [_sample(weights, logits, numbers, job) for numbers in noise]
     _, values = model(torch.tensor([prompt]), torch.tensor([0]), torch.tensor([len(prompt) - 1]))
     return samples, float(expected_value(values)[0])
 
 
-def _shares(logits: Tensor, job: Job, taken: set[int], sample: NaiveSample) -> Tensor:
-    """What the next token is drawn from: temperature, then the nucleus, then what was not drawn before."""
+def _shares(logits: Tensor, job: Job, sample: NaiveSample) -> Tensor:
+    """What the next token is drawn from: temperature, then the nucleus."""
     scaled = logits.double() / max(job.sampling.temperature, COLDEST)
     if job.sampling.top_p < 1.0:
         ordered = scaled.softmax(-1).sort(descending=True)
         before = ordered.values.cumsum(-1) - ordered.values
         sample.close |= float((before - job.sampling.top_p).abs().min()) < ROUNDING
         scaled[ordered.indices[before >= job.sampling.top_p]] = -torch.inf
-    if job.sampling.distinct and not sample.tokens:
-        if bool((scaled.index_fill(0, torch.tensor(sorted(taken), dtype=torch.int64), -torch.inf) == -torch.inf).all()):
-            taken.clear()
-        scaled[sorted(taken)] = -torch.inf
     shares = scaled.softmax(-1)
     if job.sampling.temperature < 0.1:  # the logits' own rounding, divided by so little, is no longer small
         sample.close |= float(shares.topk(2).values[1]) > 1e-6
     return shares
 
 
-def _sample(
-    weights: Weights, after: Callable[..., Tensor], numbers: list[float], job: Job, taken: set[int]
-) -> NaiveSample:
+def _sample(weights: Weights, after: Callable[..., Tensor], numbers: list[float], job: Job) -> NaiveSample:
     """`after`: the logits behind the prompt and these tokens."""
     sample = NaiveSample()
     ends = {EOS, *(weights.tokenizer.encode(text)[0] for text in job.sampling.stop)}
-    for index, number in enumerate(numbers):
+    for number in numbers:
         logits = after(*sample.tokens)
-        shares = _shares(logits, job, taken, sample)
+        shares = _shares(logits, job, sample)
         cumulative = shares.cumsum(-1)
         drawn = number * cumulative[-1]
         token = int(torch.searchsorted(cumulative, drawn, right=True))
         sample.close |= float((cumulative[:-1] - drawn).abs().min()) < ROUNDING
         sample.log_probability += float(logits.log_softmax(-1)[token])
-        sample.sampled += float(shares[token].log())
         sample.ended = token in ends
-        if index == 0:
-            taken.add(token)
         if sample.ended or token < weights.tokenizer.specials or token >= weights.tokenizer.vocab_size:
             break
         sample.tokens.append(token)

@@ -36,8 +36,8 @@ def mixed_jobs(count: int, seed: int) -> list[Job]:
     todo: list[Job] = []
     for job in jobs(count, seed):
         again = rng.choice(todo).state if todo and job.key % 3 == 0 else job.state
-        rules = {"top_p": rng.choice([1.0, 0.9, 0.5]), "distinct": rng.random() < 0.4}
-        sampling = replace(job.sampling, **rules, stop=rng.choice([(), (), (" p",), ("q", "⊢")]))
+        top_p = rng.choice([1.0, 0.9, 0.5])
+        sampling = replace(job.sampling, top_p=top_p, stop=rng.choice([(), (), (" p",), ("q", "⊢")]))
         todo.append(replace(job, state=again, sampling=sampling))
     return todo
 
@@ -59,10 +59,6 @@ def check_against_naive(weights: Weights, todo: list[Job], answers: dict[int, Fi
             text = tactic.tactic
             assert text == weights.tokenizer.decode(naive.tokens)
             assert tactic.log_probability == pytest.approx(naive.log_probability, abs=1e-3)
-            sampled = tactic.log_probability if tactic.sampled is None else tactic.sampled
-            assert (tactic.sampled is None) == job.sampling.plain
-            # At temperature 0 the logits are divided by 1e-4, and so is their rounding.
-            assert sampled == pytest.approx(naive.sampled, abs=0.1 if job.sampling.temperature == 0.0 else 2e-3)
             assert tactic.complete == (naive.ended and bool(text.strip()) and "\ufffd" not in text)
             ends += naive.ended
     assert close <= 0.1 * sum(job.samples for job in todo)
@@ -114,8 +110,8 @@ def test_in_bfloat16_the_same_noise_draws_almost_the_same_tactics(vocab_size: in
     ("changes", "settings"),
     [
         ({"window": 12, "full_every": 9, "depth": 3, "seed": 2}, {}),
-        ({"window": 12, "full_every": 2, "kv_heads": 1, "prefix_lm": True, "softcap": 8.0, "seed": 3}, {}),
-        ({"window": 5, "prefix_lm": True, "kv_heads": 2, "seed": 4}, {"graphs": "on", "prompt_tokens": 400}),
+        ({"window": 12, "full_every": 2, "kv_heads": 1, "softcap": 8.0, "seed": 3}, {}),
+        ({"window": 5, "kv_heads": 2, "seed": 4}, {"graphs": "on", "prompt_tokens": 400}),
     ],
 )
 def test_every_option_of_network_and_request_gives_what_naive_passes_give(

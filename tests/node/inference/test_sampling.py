@@ -1,6 +1,4 @@
-"""Drawing of tokens: against shares, against enumeration of what is in a nucleus, without replacement."""
-
-import itertools
+"""Drawing of tokens: against shares, against enumeration of what is in a nucleus."""
 
 import numpy as np
 import pytest
@@ -52,32 +50,9 @@ def test_top_p_holds_for_the_rows_that_ask_for_it_and_its_shares_are_exact() -> 
     shares = logits[0].softmax(-1)
     assert set(drawn.tokens[0].tolist()) == {0, 1} and set(drawn.tokens[1].tolist()) == {0, 1, 2, 3}
     expected = shares[:2] / shares[:2].sum()
-    assert torch.allclose(drawn.sampled[0].exp(), expected[drawn.tokens[0]], atol=1e-6)
     assert torch.allclose(drawn.policy.exp(), shares[drawn.tokens], atol=1e-6)
     found = float((drawn.tokens[0] == 0).float().mean())
     assert abs(found - float(expected[0])) < 5 * (0.25 / 4000) ** 0.5
-
-
-def test_distinct_draws_differ_and_begin_again_when_there_are_no_more() -> None:
-    logits = torch.tensor([[0.0, 1.0, 2.0, -torch.inf], [0.0, 1.0, 2.0, 3.0]])
-    drawn = draw(logits, numbers(2, 5), Rules(distinct=torch.tensor([True, False])))
-    first = drawn.tokens[0].tolist()
-    assert sorted(first[:3]) == [0, 1, 2] and len(set(first[3:])) == 2 and 3 not in first
-    assert drawn.tokens[1].tolist() == draw(logits, numbers(2, 5)).tokens[1].tolist()
-    # At temperature 0 they are the likeliest tokens in order.
-    rules = Rules(temperatures=torch.tensor([0.0]), distinct=torch.tensor([True]))
-    assert draw(torch.tensor([[0.0, 3.0, 1.0, 2.0]]), numbers(1, 4), rules).tokens.tolist() == [[1, 3, 2, 0]]
-
-
-def test_distinct_draws_follow_sampling_without_replacement() -> None:
-    shares, rows = torch.tensor([0.5, 0.3, 0.2]), 4000
-    drawn = draw(shares.log().repeat(rows, 1), numbers(rows, 2), Rules(distinct=torch.ones(rows, dtype=torch.bool)))
-    for first, second in itertools.product(range(3), repeat=2):
-        expected = 0.0 if first == second else float(shares[first] * shares[second] / (1 - shares[first]))
-        hits = (drawn.tokens == torch.tensor([first, second])).all(-1)
-        assert abs(float(hits.float().mean()) - expected) < 5 * (max(expected, 1e-9) / rows) ** 0.5
-        if expected:
-            assert torch.allclose(drawn.sampled[hits].sum(-1).exp(), torch.tensor(expected), atol=1e-5)
 
 
 def test_numbers_that_are_none_do_not_lead_outside_the_vocabulary() -> None:
@@ -98,7 +73,6 @@ def test_wide_distributions_are_drawn_as_narrow_ones_are() -> None:
         expected = torch.searchsorted(cumulative, uniforms.double() * cumulative[:, -1:], right=True)
         assert torch.equal(drawn.tokens, expected)
         assert torch.allclose(drawn.policy.double(), logits.double().log_softmax(-1).gather(1, expected), atol=1e-5)
-        assert torch.allclose(drawn.sampled.double(), scaled.log_softmax(-1).gather(1, expected), atol=1e-5)
 
 
 def test_noise_depends_on_seed_sample_and_position_alone_and_is_uniform_and_uncorrelated() -> None:

@@ -1,7 +1,6 @@
 """How a batch of transitions is divided among ranks and packed into forward passes."""
 
 import random
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -51,10 +50,9 @@ def test_the_shares_of_all_ranks_hold_every_document_once_and_are_about_equal(ra
     assert max(sizes) < 1.2 * min(sizes)
 
 
-@pytest.mark.parametrize("prefix_lm", [False, True])
-def test_passes_hold_every_document_once_within_the_budget(prefix_lm: bool) -> None:
+def test_passes_hold_every_document_once_within_the_budget() -> None:
     whole = documents(40)
-    passes = micro_batches(whole, replace(SHAPE, prefix_lm=prefix_lm), 1024)
+    passes = micro_batches(whole, SHAPE, 1024)
     assert tokens(passes) == sorted(token for each in whole for token in each.tokens)
     assert len(passes) > 1 and all(each.tokens.numel() <= 1024 for each in passes)
     assert sum(each.count for each in passes) == len(whole)

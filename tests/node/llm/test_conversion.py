@@ -61,15 +61,12 @@ def refused(arguments, capsys) -> str:
 
 
 def test_what_cannot_be_exported_or_imported_is_one_line_and_force_replaces_nothing_else(tmp_path, capsys, run_folder):
-    write(tmp_path / "prefix.safetensors", tiny_model(prefix_lm=True), tiny_tokenizer())
     write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer(), {"step": "3"})
     (tmp_path / "torn.safetensors").write_bytes(b"x")
     (tmp_path / "work").mkdir()
     (tmp_path / "work/thesis.txt").write_text("years")
     own, out, new, step = f"own:{tmp_path}", tmp_path / "out", tmp_path / "new", run_folder / "checkpoints/step-000003"
-    reason = f"proofmesh models: {tmp_path}/prefix.safetensors cannot be exported: the network reads its prompt in"
     for words, *arguments in (
-        (reason, f"{own}/prefix.safetensors", out),
         ("there is no such checkpoint, weights file", f"{own}/none", out),
         ("not a complete safetensors file", f"{own}/torn.safetensors", out),
         ("is not one of proofmesh's own networks", "openai:http://x#y", out),

@@ -87,8 +87,6 @@ def test_the_prompt_has_lemma_and_easy_theorem_with_names_of_their_own_whatever_
         "<easy theorem>\nexample (v0 v1 : Prop) : v0 ∧ v1 → v1 ∧ v0 := by\n"
         "intro v2\nexact And.comm.mp v2\n</easy theorem>\n<hard theorem>\n"
     )
-    as_written = conjecture_prompt(LEMMA, STATEMENT, PROOF, canonical=False)
-    assert "example (p q : Prop) : p ∧ q → q ∧ p := by\nintro h\nexact And.comm.mp h\n" in as_written
     other = "example (a b : Prop) : a ∧ b → b ∧ a", "intro ab\nexact And.comm.mp ab"
     assert conjecture_prompt("theorem And.comm {x y : Prop} : x ∧ y ↔ y ∧ x", *other) == prompt
     canonical = "example (v0 v1 : Prop) : v0 ∧ v1 → v1 ∧ v0", "intro v2\nexact And.comm.mp v2"

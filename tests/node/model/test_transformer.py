@@ -1,4 +1,4 @@
-"""The network, its options (sliding window, prefix LM, soft cap, packing), and its optimizer."""
+"""The network, its options (sliding window, soft cap, packing), and its optimizer."""
 
 import copy
 from collections.abc import Callable
@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from node.learner.settings import LearnerSettings
-from node.model.config import OPTIONS, ModelConfig, ModelConfigError, config_from_dict
+from node.model.config import OPTIONS, FileMismatch, ModelConfig, ModelConfigError, config_from_dict
 from node.model.optimizer import Muon, Optimizer, OptimizerSettings, orthogonalize, split_parameters
 from node.model.transformer import Transformer, expected_value, normalize, rotary_table, rotate, squared_relu, visible
 from tests.node.model.tiny import tiny_loss, tiny_model
@@ -103,23 +103,6 @@ def test_a_window_hides_what_is_further_back() -> None:
     assert changed(logits(model, x), logits(model, other)) == [place >= 3 for place in range(24)]
 
 
-def test_a_prefix_lm_sees_the_prompt_both_ways_the_tactic_one_way_and_ends_it_where_the_value_is_read() -> None:
-    model = tiny_model(prefix_lm=True)
-    x, prefix = tokens(), torch.tensor([10, 10])
-    before = logits(model, x, prefix=prefix)
-    for place, seen_from in ((9, 0), (15, 15)):
-        other = x.clone()
-        other[:, place] = 7
-        assert changed(before, logits(model, other, prefix=prefix)) == [at >= seen_from for at in range(24)]
-    model = tiny_model(prefix_lm=True)
-    x, at = tokens(), torch.arange(48)
-    with torch.inference_mode():
-        policy, _ = model(x, at, torch.tensor([6, 24 + 13]))
-    assert torch.allclose(policy.unflatten(0, (2, 24)), logits(model, x, prefix=torch.tensor([7, 14])), atol=1e-5)
-    with pytest.raises(ValueError, match="one prompt per row: 2 rows"):
-        model(x, at, torch.tensor([6]))
-
-
 def test_a_soft_cap_bounds_logits_and_keeps_their_order() -> None:
     capped, plain = tiny_model(softcap=2.0), tiny_model()
     ours, raw = logits(capped, tokens()), logits(plain, tokens())
@@ -130,8 +113,11 @@ def test_a_soft_cap_bounds_logits_and_keeps_their_order() -> None:
 def test_a_configuration_without_options_is_written_as_before_there_were_any() -> None:
     plain = ModelConfig().as_dict()
     assert not OPTIONS.keys() & plain.keys() and config_from_dict(plain) == ModelConfig()
-    used = ModelConfig(window=64, prefix_lm=True)
+    used = ModelConfig(window=64, softcap=15.0)
     assert config_from_dict(used.as_dict()) == used
+    assert config_from_dict(used.as_dict() | {"prefix_lm": False}) == used, "it was taken out"
+    with pytest.raises(FileMismatch, match="does not know: prefix_lm"):
+        config_from_dict(plain | {"prefix_lm": True})
     # Names of cached warm starts are made of this: it must not change with what a run does not use.
     assert plain == LearnerSettings().model.as_dict()
 

@@ -204,7 +204,7 @@ async def test_a_search_with_a_network_is_repeated_exactly_by_its_seed_and_asked
 ) -> None:
     tiny, asked = tiny_weights(1, ends=12.0, sharpness=0.5), list[TacticRequest]()
     weights.write(tmp_path / "weights.safetensors", tiny.model, tiny.tokenizer)
-    sampling = 'temperature = 0.7\ntop_p = 0.8\ndistinct = true\nstop = ["q"]\n'
+    sampling = 'temperature = 0.7\ntop_p = 0.8\nstop = ["q"]\n'
     (tmp_path / "mesh.toml").write_text(f"[prover]\nsearches = 1\n[prover.sampling]\n{sampling}")
     settings = config.load(ProverSettings, tmp_path / "mesh.toml", "prover")
     async with inference_node(bus, broker, str(tmp_path / "weights.safetensors")):
@@ -215,7 +215,7 @@ async def test_a_search_with_a_network_is_repeated_exactly_by_its_seed_and_asked
         wanted = toy_attempt(2, theorem=SWAP)
         configured = await played(bus, [wanted], policy=settings.policy, sampling=settings.sampling)
         await eventually(lambda: bool(asked), what="a request on the bus")
-    assert asked[0].sampling == Sampling(0.7, 0.8, True, ("q",))
+    assert asked[0].sampling == Sampling(0.7, 0.8, ("q",))
     for result in (first, configured[wanted.attempt_id]):
         assert result.outcome in ("failed", "proved"), result.message
     assert len(tactics) >= 3 and tactics == same and tactics != other

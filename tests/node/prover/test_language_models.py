@@ -108,11 +108,9 @@ async def test_a_model_that_gives_nothing_says_nothing_about_the_theorem(error: 
         await policy.advise(STATE, 6, 7)
 
 
-def test_templates_of_whole_proofs_and_distinct_samples_are_refused() -> None:
+def test_templates_of_whole_proofs_are_refused() -> None:
     with pytest.raises(BadPolicy, match="`deepseek-prover-v2` asks for whole proofs"):
         LanguageModelPolicy(Model(), templates.load("deepseek-prover-v2"))
-    with pytest.raises(BadPolicy, match="distinct"):
-        LanguageModelPolicy(Model(), sums(), sampling=Sampling(distinct=True))
 
 
 def test_a_mesh_is_asked_for_a_model_without_its_servers() -> None:

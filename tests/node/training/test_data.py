@@ -16,9 +16,9 @@ from common.protocol.attempts import Transition
 from node.data.errors import InputError
 from node.data.rows import steps_of
 from node.data.tables import open_source, parse
-from node.model.names import Names, canonical
+from node.model.names import canonical
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, Tokenizer
-from node.training.documents import Encoder, Room, renamed, shuffled, transition_document
+from node.training.documents import Encoder, Room, shuffled, transition_document
 from node.training.loader import Loader, collate, first_fit_decreasing, held_out, pack, readers
 from node.training.settings import DataSettings
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
@@ -81,10 +81,9 @@ def test_transitions_come_in_the_formats_of_the_bank_of_traces_and_of_leantree_w
         {"id": "c", "state": {"goals": []}},
     ]
     found = [*steps_of({"theorems": [{"by_blocks": [{"tree": {"nodes": nodes, "root_id": "a"}}]}]})]
-    after = "p q : Prop\n⊢ ?m.1 = p\n\np q : Prop\n⊢ ?m.1"
-    assert [(step.transition, step.state_after) for step in found] == [
-        (Transition("p q : Prop\n⊢ ∃ x, x = p", "constructor", 2), after),
-        (Transition(after, "rfl", 1), "no goals"),
+    assert [step.transition for step in found] == [
+        Transition("p q : Prop\n⊢ ∃ x, x = p", "constructor", 2),
+        Transition("p q : Prop\n⊢ ?m.1 = p\n\np q : Prop\n⊢ ?m.1", "rfl", 1),
     ]
 
 
@@ -138,7 +137,7 @@ def test_texts_are_cut_and_transitions_as_text_carry_their_value() -> None:
 STATE_TEXT = "n m : Nat\np : Prop\nh : n = m\nhp : p\nh₂ : m = n →\n  p\n⊢ n + m = m + n\n\ncase b\nx : Nat\n⊢ x = x"
 
 
-def test_shuffled_hypotheses_are_the_same_ones_after_what_they_mention_and_renaming_means_the_same() -> None:
+def test_shuffled_hypotheses_are_the_same_ones_after_what_they_mention() -> None:
     before = Transition(STATE_TEXT, "rw [h]", 2)
     orders = {shuffled(before, random.Random(seed)).state for seed in range(30)}
     assert len(orders) > 5
@@ -148,11 +147,6 @@ def test_shuffled_hypotheses_are_the_same_ones_after_what_they_mention_and_renam
         place = {name: first.index(f"{name} :") for name in ("n m", "p", "h", "h₂")}
         assert place["n m"] < place["h"] and place["n m"] < place["h₂"] and place["p"] < place["h₂"]
         assert first.endswith("⊢ n + m = m + n")
-    before = Transition(STATE_TEXT, "rcases h₂ h with ⟨a, b⟩", 2)
-    after = renamed(before, random.Random(1))
-    assert after.state != before.state
-    hidden, other = Names(before.state), Names(after.state)
-    assert other.state == hidden.state and other.hide(after.tactic) == hidden.hide(before.tactic)
 
 
 # --- packing --------------------------------------------------------------------------------------------------------
@@ -254,9 +248,9 @@ def test_no_document_is_cut_without_its_end_token() -> None:
     """Tactics of 1 to 60 tokens and states of any length: whole with the end, or left out and counted."""
     tokenizer = tiny_tokenizer()
     rows = [{"state": "h : p\n" * (n % 7) + "⊢ q", "tactic": "]" * n, "remaining_steps": 1} for n in range(1, 60)]
-    for options in ({}, {"transitions_as_text": True}, {"canonical_names": False}, {"state_after": True}):
+    for options in ({}, {"transitions_as_text": True}):
         encoder = Encoder(tokenizer, "transitions", DataSettings(held_out=0, **options), Room(80, 30), 0)
-        documents = [each for row in rows for each in encoder.documents(row | {"state_after": "⊢ p"}, "all", 0)]
+        documents = [each for row in rows for each in encoder.documents(row, "all", 0)]
         tactics = [each.tokens[each.tokens.index(TACTIC) + 1 :] for each in documents]
         assert [tokens.index(EOS) for tokens in tactics] == list(range(1, 30))
         assert max(len(each.tokens) for each in documents) <= 80
@@ -266,19 +260,3 @@ def test_no_document_is_cut_without_its_end_token() -> None:
     document = transition_document(tokenizer, Transition("h : p\n" * 30 + "⊢ q", "]" * 19, 3), Room(40))
     assert document is not None and len(document.tokens) == 40 and document.predicted == 20
     assert "⊢ q" in tokenizer.decode(document.tokens[: document.prompt])
-
-
-def after_texts(row: dict[str, object], **options: bool) -> list[str]:
-    """The states after that a row's documents end with, as text."""
-    tokenizer = tiny_tokenizer()
-    encoder = Encoder(tokenizer, "transitions", DataSettings(held_out=0, state_after=True, **options), Room(200), 0)
-    documents = encoder.documents(row, "all", 0)
-    return [tokenizer.decode(each.tokens[-each.after :]) if each.after else "" for each in documents]
-
-
-def test_the_state_after_has_the_names_of_the_state_before_and_of_the_tactic() -> None:
-    row = {"state": "p q : Prop\n⊢ p → q", "tactic": "intro h", "remaining_steps": 2}
-    printed = "case a\np q : Prop\nh : p\n⊢ q"
-    assert after_texts({**row, "state_after": printed}) == ["v0 v1 : Prop\nv2 : v0\n⊢ v1"]
-    assert after_texts({**row, "state_after": printed}, canonical_names=False) == ["p q : Prop\nh : p\n⊢ q"]
-    assert after_texts({**row, "state_after": "no goals"}) == ["no goals"] and after_texts(row) == [""]

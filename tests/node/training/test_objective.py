@@ -14,13 +14,13 @@ from node.model.config import ModelConfig
 from node.model.optimizer import OptimizerSettings
 from node.model.transformer import Transformer, expected_value
 from node.training import objective
-from node.training.documents import Document, with_state_after
+from node.training.documents import Document
 from node.training.estimate import flops_per_token
 from node.training.loader import PackedBatch, collate
 from node.training.objective import CALIBRATION_BINS, Objective, Totals, calibration, log_probabilities, report, two_hot
 from node.training.settings import LossSettings, RateSettings
 from node.training.trainer import RankDevice, StepSettings, Trainer, WeightAverage, put, weights_of
-from tests.node.model.tiny import tiny_model, tiny_tokenizer
+from tests.node.model.tiny import tiny_model
 from tests.node.training.small import SHAPE
 
 
@@ -123,31 +123,6 @@ def test_two_hot_targets_have_their_mean_at_the_number_of_steps() -> None:
     assert targets[2].nonzero()[:, 0].tolist() == [2, 3]
 
 
-def loss_and_metrics(rows: list[Document], settings: LossSettings) -> tuple[float, dict[str, float]]:
-    """Of the documents as one batch."""
-    batch = collate([tuple(rows)], 160)
-    totals = Totals(batch.targets.numel(), batch.value_at.numel(), batch.after_at.numel())
-    loss, sums = Objective(tiny_model(context=256), settings)(batch, totals)
-    return float(loss.detach()), report(sums, settings)
-
-
-def test_the_state_after_is_predicted_behind_its_mark_and_changes_nothing_before_it() -> None:
-    first, second = documents()[:2]
-    longer = with_state_after(first, tiny_tokenizer(), "p q : Prop\n⊢ q ∧ p", 60)
-    assert longer.tokens[: len(first.tokens)] == first.tokens and longer.predicted == first.predicted
-    batch = collate([(longer, second)], 96)
-    assert batch.after_at.tolist() == list(range(len(first.tokens), len(longer.tokens) - 1))
-    assert tuple(batch.after_targets.tolist()) == longer.tokens[len(first.tokens) + 1 :]
-    plain, weighted = LossSettings(), LossSettings(after_weight=0.5)
-    loss, metrics = loss_and_metrics([first, second], plain)
-    ignored, without = loss_and_metrics([longer, second], plain)
-    assert without == pytest.approx(metrics, rel=1e-5) and ignored == pytest.approx(loss, rel=1e-5)
-    used, auxiliary = loss_and_metrics([longer, second], weighted)
-    assert used == pytest.approx(loss + 0.5 * auxiliary["after_loss"], rel=1e-5)
-    assert auxiliary["policy_loss"] == pytest.approx(metrics["policy_loss"], rel=1e-5)
-    assert auxiliary["loss"] == pytest.approx(used, rel=1e-5)
-
-
 @pytest.mark.parametrize("number", [math.inf, math.nan])
 def test_a_gradient_that_is_not_finite_stops_the_step_and_changes_nothing(number: float) -> None:
     trainer = Trainer(tiny_model(context=64), StepSettings(), RankDevice(torch.device("cpu"), bf16=False))
@@ -229,7 +204,7 @@ def test_the_loss_is_the_weighted_mean_over_tokens_however_rows_are_packed_and_r
 class OneOfTwo(RankDevice):
     """A rank whose sums over both ranks are known beforehand."""
 
-    other: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    other: tuple[float, float] = (0.0, 0.0)
 
     def total(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor + torch.tensor(self.other, dtype=tensor.dtype)
@@ -241,7 +216,7 @@ def test_the_mean_over_ranks_is_the_weighted_mean_over_all_their_tokens() -> Non
     losses = []
     for mine, other in (shares, reversed(shares)):
         one = trainer()  # made alone: two ranks would look for each other
-        one.device = OneOfTwo(torch.device("cpu"), bf16=False, ranks=2, other=(other.weight, 0.0, 0.0))
+        one.device = OneOfTwo(torch.device("cpu"), bf16=False, ranks=2, other=(other.weight, 0.0))
         losses.append(loss_and_gradient([mine], one)[0])
     assert sum(losses) / 2 == pytest.approx(expected(rows), rel=1e-5)
 

@@ -93,6 +93,25 @@ def test_a_senseless_recipe_is_refused(tmp_path: Path, text: str, said: str) -> 
     assert cli.main(["recipe", str(tmp_path / "r.toml")]) == 2
 
 
+OLD = (
+    ("data.rename_hypotheses", "false", "true"),
+    ("data.canonical_names", "true", "false"),
+    ("data.state_after", "false", "true"),
+    ("after_weight", "0.1", "0.2"),
+)
+"""Settings that were taken out: as they are passed over, and as they are refused."""
+
+
+@pytest.mark.parametrize(("key", "off", "on"), OLD)
+def test_an_old_recipe_is_read_or_says_what_is_gone(tmp_path: Path, key: str, off: str, on: str) -> None:
+    file = tmp_path / "r.toml"
+    file.write_text(f"[sft]\n{key} = {off}\n")
+    assert recipe.read(file).stages["sft"].data == STAGES["sft"].data
+    file.write_text(f"[sft]\n{key} = {on}\n")
+    with pytest.raises(ConfigError, match=rf"\[sft\] {key} = .* any more.*: delete this line"):
+        recipe.read(file)
+
+
 @pytest.mark.slow
 def test_one_command_runs_all_stages_and_goes_on_where_it_was(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", rows(40))

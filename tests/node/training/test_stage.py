@@ -21,7 +21,7 @@ from node.model.tokenizer import Tokenizer
 from node.training import __main__ as cli, recipe, stage
 from node.training.loader import PackedBatch
 from node.training.settings import StageSettings
-from node.training.stage import STABLE, run_stage
+from node.training.stage import STABLE, check_same, load, resolve, run_stage
 from node.training.trainer import Trainer
 from tests.node.training.small import curve, rows, small, write_jsonl
 
@@ -97,6 +97,20 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(
     run_stage("sft", settings)
     assert max(curve(tmp_path)) == 6
     assert gc.get_freeze_count() and gc.isenabled(), "what a caller has frozen stays frozen"
+
+
+def test_a_checkpoint_of_before_settings_were_taken_out_goes_on_unless_one_was_on(tmp_path: Path) -> None:
+    settings = small(tmp_path, steps=1)
+    run_stage("sft", settings)
+    path = resolve(str(tmp_path / "runs" / "run"))
+    found = load(path, optimizer=False)
+    old = found.config["settings"]
+    old["after_weight"] = 0.1
+    old["data"] |= {"canonical_names": True, "rename_hypotheses": False, "state_after": False}
+    check_same(settings, found, path, 1)
+    old["data"]["canonical_names"] = False
+    with pytest.raises(InputError, match=r"data\.canonical_names was False, is True.*another --run"):
+        check_same(settings, found, path, 1)
 
 
 def test_what_does_not_fit_is_refused_with_the_reason(tmp_path: Path) -> None:

@@ -26,7 +26,6 @@ const CHARTS = [
     names: { held_out: "these weights", held_out_best: "best published weights" } },
   { title: "Age of replayed transitions", note: "since the weights that found them", y: "training steps", zero: true, names: { replay_age_steps: "mean of batches" } },
   { title: "Uses of replayed transitions", note: "times that one was trained on", y: "times", zero: true, names: { replay_uses_mean: "mean", replay_uses_max: "most" } },
-  { title: "State after the tactic", y: "nats a token", names: { after_loss: "training", valid_after_loss: "validation" } },
   { title: "Training attempts that prove their theorem", y: "share", share: true, names: { solve_rate: "proved" } },
   { title: "Found so far", y: "number", zero: true, names: { transitions: "transitions", proofs_verified: "verified proofs" } },
   { title: "Learning rate", note: "factor of the highest", y: "factor", share: true, names: { rate_factor: "factor" } },

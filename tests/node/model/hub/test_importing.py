@@ -13,7 +13,7 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 from node.model import checkpoint
 from node.model.config import ModelConfig
 from node.model.hub import conversion
-from node.model.hub.conversion import BadFolder, NotExportable, Origin, export, read_folder, without_paths
+from node.model.hub.conversion import BadFolder, Origin, export, read_folder, without_paths
 from node.model.tokenizer import Tokenizer
 from node.model.transformer import Transformer, expected_value
 from node.model.weights import digest
@@ -67,12 +67,6 @@ def test_saved_in_parts_and_in_bfloat16_it_comes_back(tmp_path):
     found = read_folder(tmp_path / "parts").model
     assert found.embedding.weight.dtype == torch.float32
     assert torch.equal(found.embedding.weight, model.embedding.weight.bfloat16().float())
-
-
-def test_a_prefix_lm_cannot_be_exported(tmp_path):
-    with pytest.raises(NotExportable, match="the network reads its prompt in both directions"):
-        export(tiny_model(prefix_lm=True), tiny_tokenizer(), tmp_path / "out", Origin())
-    assert list(tmp_path.iterdir()) == []
 
 
 def without(folder, name):
@@ -136,7 +130,7 @@ def test_all_options_of_a_network_have_their_place():
         tied=True, window=4, full_every=2, softcap=3.5, tactic_tokens=3,
     )  # fmt: skip
     assert conversion.own_shape(conversion.HubShape(**conversion.hub_shape(config))) == config
-    assert set(vars(config)) == set(vars(replace(config))) and len(vars(config)) == 15, "prefix_lm is the one refused"
+    assert set(vars(config)) == set(vars(replace(config))) and len(vars(config)) == 14
     assert isinstance(Transformer(config), Transformer)
 
 
