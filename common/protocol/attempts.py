@@ -190,8 +190,6 @@ class Attempt(Message, frozen=True):
     verifies them, so this cannot be combined with `verify`, `correct` or `then`."""
     sampling: Sampling | None = None
     """How tactics and proofs are sampled; None: as the prover is configured."""
-    inner: Listed = 0
-    """Most proofs of inner states that the result of a search without a proof lists (`AttemptResult.inner`)."""
     off_proof: Listed = 0
     """Most states off the proof that the result lists (`AttemptResult.off_proof`)."""
     tactic_seconds: Seconds = 0.0
@@ -383,8 +381,6 @@ class AttemptResult(Message, frozen=True):
     proofs: Annotated[tuple[SampledProof, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
     """For an attempt with `every_proof`: all different proofs, in the order of their first samples, up to a size limit
     (`node.prover.whole_proof`)."""
-    inner: Annotated[tuple[ProofTree, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
-    """Without a proof of the theorem: proofs of states inside the tree, at most as many as the attempt asks for."""
     off_proof: Annotated[tuple[StateValue, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
     """States off the proof, for the value, at most as many as the attempt asks for. Nobody checks them."""
     search: KeptSearch | None = None
@@ -435,8 +431,8 @@ def divide(result: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[Attemp
     # Each part carries the ids and a few fields besides its payload.
     room = limit - HEADROOM - len(result.attempt_id.encode()) - len(result.prover_id.encode())
     parts = -(-len(payload) // room) if room > 0 else MAX_PARTS + 1
-    if parts > MAX_PARTS and (result.inner or result.off_proof or result.search):
-        return divide(msgspec.structs.replace(result, inner=(), off_proof=(), search=None), limit)
+    if parts > MAX_PARTS and (result.off_proof or result.search):
+        return divide(msgspec.structs.replace(result, off_proof=(), search=None), limit)
     if parts > MAX_PARTS:
         problem = f"the result has {len(payload)} bytes; {MAX_PARTS} messages have room for {MAX_PARTS * room}"
         return [msgspec.structs.replace(result, outcome=AttemptOutcome.ERROR, message=problem, proof=None, proofs=())]

@@ -256,8 +256,6 @@ class ReplayRow(NamedTuple):
     """Unix time."""
     found_at: int | None
     """Training step of the weights that found it; None: not known."""
-    outcome: str
-    """Of the attempt: if it is not `proved`, a transition is of the proof of a state inside its search."""
 
 
 _WEIGHTS_SINCE = 9
@@ -275,7 +273,7 @@ def replay_rows(path: Path, after: int = 0, states_after: int = 0) -> Iterator[R
         if version < _WEIGHTS_SINCE:
             raise UnreadableRecords(f"{path}: an earlier version of proofmesh wrote it; resume the run once to upgrade")
         origin = (
-            "theorem_id, attempt_id, purpose, recorded, step, outcome FROM {0} JOIN results USING (attempt_id)"
+            "theorem_id, attempt_id, purpose, recorded, step FROM {0} JOIN results USING (attempt_id)"
             " JOIN attempts USING (attempt_id) LEFT JOIN weights ON version = weights_last WHERE {0}.{1} > ?"
             " ORDER BY {0}.{1}"
         )

@@ -56,8 +56,6 @@ class Verdict:
     message: str = ""
     proof: VerifiedProof | None = None
     """The proof, if the attempt proved its statement."""
-    inner: tuple[Transition, ...] = ()
-    """Without a proof: transitions of the verified proofs of inner states, each of which trains."""
 
 
 @dataclass(frozen=True, slots=True)

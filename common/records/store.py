@@ -437,7 +437,6 @@ class Store(EvaluationRecords, TheoremStatistics):
             if verdict.outcome is AttemptOutcome.PROVED:
                 assert verdict.proof is not None
                 self._insert_proof(db, result.attempt_id, verdict.proof, theorem_id, purpose)
-            _insert_transitions(db, result.attempt_id, verdict.inner, (1.0,) * len(verdict.inner))
             if purpose in TRAINED_PURPOSES:
                 db.executemany(
                     "INSERT INTO states_off_proof (attempt_id, state, remaining_steps) VALUES (?, ?, ?)",

@@ -269,7 +269,7 @@ class Run:
         if event.purpose in TRAINED_PURPOSES:
             self.matchmaker.recorded(event.theorem_id, event.purpose == Purpose.DISPROVE, event.verdict.outcome)
         proved = event.verdict.outcome == AttemptOutcome.PROVED
-        if proved or event.verdict.inner or self.settings.trainer.off_proof_share:
+        if proved or self.settings.trainer.off_proof_share:
             await self.fill_replay()
         for hear in self.on_recorded:
             hear(event)

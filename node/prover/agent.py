@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
 from typing import Any, TypeVar
 
 from common.bus import BusError
@@ -38,7 +37,6 @@ from node.prover.policies.policy import Advice, BadAdvice, Policy, StateTooLong
 from node.prover.policies.proofs import ProofsUnavailable
 from node.prover.search.methods import ProofSearch, UnknownMethod, begin, check_method
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.proofs import inner_proofs
 from node.prover.search.simulation import Leaf, SearchStatistics
 from node.prover.search.tree import StateNode, Tree
 from node.prover.search.turns import TurnSearch
@@ -126,10 +124,6 @@ class AttemptAgent(ABC):
         """All proofs, for attempts with `every_proof`."""
         return ()
 
-    def _inner(self) -> tuple[ProofTree, ...]:
-        """Proofs of inner states, for attempts that ask for them and found no proof."""
-        return ()
-
     def _off_proof(self, proof: ProofTree | None) -> tuple[StateValue, ...]:
         """States off the proof, for attempts that ask for them."""
         return ()
@@ -158,7 +152,6 @@ class AttemptAgent(ABC):
             message=message,
             proof=proof,
             proofs=self._proofs() if proved else (),
-            inner=() if proved else self._inner(),
             off_proof=self._off_proof(proof),
             statistics=self.account.statistics(
                 self._statistics(),
@@ -425,10 +418,6 @@ class Agent(AttemptAgent):
 
     def _proof(self) -> ProofTree | None:
         return self.search.proof() if self.search else None
-
-    def _inner(self) -> tuple[ProofTree, ...]:
-        found = [inner_proofs(each.tree, self.attempt.inner) for each in self.search.trees] if self.search else []
-        return tuple(chain(*found))[: self.attempt.inner]
 
     def _off_proof(self, proof: ProofTree | None) -> tuple[StateValue, ...]:
         if not self.attempt.off_proof or self.search is None:

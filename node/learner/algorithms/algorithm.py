@@ -54,8 +54,6 @@ class Asked:
     samples: int
     """K: tactics sampled per expansion."""
     explore: int = 0
-    inner: int = 0
-    """Most proofs of inner states that a result without a proof lists."""
     off_proof: int = 0
     """Most states off the proof that a result lists, for the value."""
     sampling: Sampling | None = None
@@ -95,12 +93,9 @@ class Algorithm(ABC):
     def loss(self) -> LossSettings:
         """The weights of the losses. They are the same for the whole run."""
 
-    def beyond_proofs(self, purpose: Purpose) -> tuple[int, int]:
-        """Most proofs of inner states, and most states off the proof, to ask for: evaluations do not train."""
-        if purpose is Purpose.EVAL:
-            return 0, 0
-        states = STATES_OFF_PROOF if self.settings.trainer.off_proof_share else 0
-        return self.settings.replay.inner_proofs, states
+    def off_proof(self, purpose: Purpose) -> int:
+        """Most states off the proof to ask for: evaluations do not train."""
+        return STATES_OFF_PROOF if purpose is not Purpose.EVAL and self.settings.trainer.off_proof_share else 0
 
 
 def named(settings: LearnerSettings) -> Algorithm:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from common.limits import Listed, Natural, Positive, Share
+from common.limits import Natural, Positive, Share
 from common.protocol.attempts import Transition
 from common.records.rows import Example, StateRow
 from common.records.transitions import Ref
@@ -36,10 +36,6 @@ class ReplaySettings:
     """Transitions that are read from the database at once when a learner starts."""
     supervised_share: Share = 0.1
     """Share of a batch that comes from the supervised transitions (AlphaProof: 10%)."""
-
-    inner_proofs: Listed = 8
-    """Most states inside the tree of a search without a proof whose proofs become transitions, those with the longest
-    proofs first. Each is verified as a theorem of its own. 0: failed searches give no transitions."""
     held_out: Natural = 16
     """One in this many states is held out of training: weights are measured on it before they are published. 0:
     none."""

@@ -14,7 +14,7 @@ import msgspec
 
 from common.config import ConfigError, load
 from common.output.command import UserError
-from common.protocol.attempts import AttemptOutcome, Purpose, Transition
+from common.protocol.attempts import Purpose, Transition
 from common.records.readers import DATABASE, ReplayRow, reading, replay_numbers, replay_rows
 from common.records.rows import Example
 from node.learner.replay.replay import USES, Replay, read_uses
@@ -31,13 +31,11 @@ class Source(enum.StrEnum):
     """Where a row comes from, and what learns from it."""
 
     PROOF = "proof"
-    """Of a verified proof of a train statement."""
+    """Of a verified proof of a train statement; in runs of earlier versions, also of a state inside a failed search."""
     DISPROOF = "disproof"
     """Of a verified proof of a negation."""
-    INNER = "inner proof"
-    """Of the verified proof of a state inside a search that failed."""
     HELD_OUT = "held-out"
-    """Of any of these: measured, never trained on."""
+    """Of either of these: measured, never trained on."""
     OFF_PROOF = "off-proof"
     """A state off a proof: the value alone learns from it."""
     SUPERVISED = "supervised"
@@ -107,8 +105,6 @@ class Buffer:
             self._replay.add_off_proof(((-row.number, row.state, row.remaining_steps),))
         if row.number < 0:
             source = Source.OFF_PROOF
-        elif row.outcome != AttemptOutcome.PROVED:
-            source = Source.INNER
         else:
             source = Source.DISPROOF if row.purpose == Purpose.DISPROVE else Source.PROOF
         origin = (row.theorem_id, row.attempt_id, row.purpose, row.recorded, row.found_at)

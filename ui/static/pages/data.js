@@ -7,7 +7,7 @@ import { table } from "../lib/table.js";
 
 /** What each source is, and its colour. @type {[string, string, number][]} */
 const SOURCES = [
-  ["proof", "proofs of train statements", 0], ["disproof", "disproofs", 1], ["inner proof", "proofs of states inside failed searches", 2],
+  ["proof", "proofs of train statements", 0], ["disproof", "disproofs", 1],
   ["held-out", "held out: measured, never trained on", 3], ["off-proof", "states off proofs: the value alone learns", 6],
 ];
 const COLOURS = Object.fromEntries(SOURCES.map(([name, , colour]) => [name, colour]));
