@@ -35,6 +35,8 @@ SECTIONS = (
 
 TAKEN_OUT: dict[str, tuple[Any, ...]] = {
     "trainer.unlikelihood": (0.0,),
+    "trainer.off_proof_share": (0.0,),
+    "trainer.unsolved_steps": (16,),
     "replay.inner_proofs": (8, 0),
     "search.negate_below": (0.0,),
     "search.negation_share": (0.125,),
@@ -282,8 +284,8 @@ def _check_taken_out(key: str, value: Any, where: str) -> None:
     """Raises ConfigError where a key of earlier versions asks for what there is no longer."""
     if value not in TAKEN_OUT[key]:
         raise ConfigError(
-            f"{where} {key} = {value!r}: there is no such option any more, because it showed no effect "
-            "(docs/results.md): delete this line"
+            f"{where} {key} = {value!r}: there is no such option any more, because it did not help "
+            "(LOG.md): delete this line"
         )
 
 

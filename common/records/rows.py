@@ -66,10 +66,6 @@ class Recent:
     proved: bool
 
 
-StateRow = tuple[int, str, int]
-"""A recorded state off a proof: its number, its text, and the steps of its shortest known proof (0: none is known)."""
-
-
 class Example(NamedTuple):
     """A recorded transition, for training."""
 

@@ -98,8 +98,7 @@ class Room:
 def transition_document(
     tokenizer: Tokenizer, transition: Transition, room: Room, *, canonical: bool = True
 ) -> Document | None:
-    """What the learner trains on, and the stages unless they augment; None if the tactic is too long for `room`. A
-    transition without a tactic is a state off a proof, which has a value and predicts nothing.
+    """What the learner trains on, and the stages unless they augment; None if the tactic is too long for `room`.
 
     The tactic keeps its room; the state is shortened to what is left. `canonical`: with local names as v0, v1, ...,
     which is what inference shows the network.
@@ -108,7 +107,7 @@ def transition_document(
     if canonical:
         names = Names(state)
         state, tactic = names.state, names.hide(tactic)
-    answer = tactic_tokens(tokenizer, tactic) if tactic else ()
+    answer = tactic_tokens(tokenizer, tactic)
     if len(answer) > room.tactic:
         return None
     prompt = prompt_tokens(tokenizer, state, room.tokens - len(answer))

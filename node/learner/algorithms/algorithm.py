@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from node.learner.settings import LearnerSettings
 
 
-STATES_OFF_PROOF = 16
-"""States off the proof that a result lists. An attempt of the demo expands some fifty."""
-
-
 @dataclass(frozen=True)
 class Choice:
     """The next attempt."""
@@ -54,8 +50,6 @@ class Asked:
     samples: int
     """K: tactics sampled per expansion."""
     explore: int = 0
-    off_proof: int = 0
-    """Most states off the proof that a result lists, for the value."""
     sampling: Sampling | None = None
     """Temperature and the like; None: as the prover is configured."""
 
@@ -92,10 +86,6 @@ class Algorithm(ABC):
     @abstractmethod
     def loss(self) -> LossSettings:
         """The weights of the losses. They are the same for the whole run."""
-
-    def off_proof(self, purpose: Purpose) -> int:
-        """Most states off the proof to ask for: evaluations do not train."""
-        return STATES_OFF_PROOF if purpose is not Purpose.EVAL and self.settings.trainer.off_proof_share else 0
 
 
 def named(settings: LearnerSettings) -> Algorithm:

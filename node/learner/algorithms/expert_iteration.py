@@ -22,4 +22,4 @@ class ExpertIteration(AlphaProof):
 
     def attempt(self, purpose: Purpose, explore: int) -> Asked:
         """The most probable path first."""
-        return Asked(Method.BEST_FIRST, self.settings.samples, explore, self.off_proof(purpose))
+        return Asked(Method.BEST_FIRST, self.settings.samples, explore)

@@ -191,7 +191,6 @@ class Collector:
         result = await self._joined(message, attempt) if isinstance(message, ResultPart) else message
         if result is None:
             return True
-        result = msgspec.structs.replace(result, off_proof=result.off_proof[: attempt.off_proof])
         verdict = await self._judge(attempt, result, deliveries)
         if verdict is None:
             return False

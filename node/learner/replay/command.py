@@ -121,7 +121,7 @@ def show(settings: ShowSettings) -> int:
     uses = buffer.uses()
     for row, read in zip(chosen, read_transitions(file, [row.number for row in chosen]), strict=True):
         shown = _told(row, uses.get(row.number, 0), reading.step)
-        shown |= encoded(read, reading, learner.trainer.unsolved_steps)
+        shown |= encoded(read, reading)
         if settings.json:
             print(as_json(shown))
         else:

@@ -54,18 +54,6 @@ def test_the_target_is_the_shortest_known_way_and_a_longer_proof_only_makes_it_n
     assert kept(replay) == [8, 10]  # what has left the window begins again
 
 
-def test_states_off_proofs_keep_the_best_that_is_known_and_leave_when_a_proof_passes_through_them() -> None:
-    replay = Replay(Path("proofs.sqlite"), ReplaySettings(window=3))
-    replay.add_off_proof([(1, "⊢ a", 0), (2, "⊢ b", 4), (3, "⊢ a", 2), (4, "⊢ b", 0), (5, "⊢ b", 7), (6, "⊢ c", 0)])
-    known = [("proofs.sqlite", -3), ("proofs.sqlite", -2), ("proofs.sqlite", -6)]
-    assert replay.off_proof() == known and replay.last_off_proof == 6
-    replay.add_off_proof([(6, "⊢ c", 1), (7, "⊢ d", 0)])  # the first was added before; the oldest leaves
-    assert replay.off_proof() == [*known[1:], ("proofs.sqlite", -7)]
-    replay.add([Example(1, Transition("⊢ b", "simp", 1))])
-    replay.add_off_proof([(8, "⊢ b", 0)])
-    assert replay.off_proof() == [("proofs.sqlite", -6), ("proofs.sqlite", -7)]
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 15), max_size=60), st.lists(st.integers(0, 60), max_size=4))
 def test_a_buffer_filled_in_parts_and_one_that_a_start_makes_are_equal(numbers: list[int], parts: list[int]) -> None:
