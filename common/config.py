@@ -35,6 +35,9 @@ SECTIONS = (
 
 TAKEN_OUT: dict[str, tuple[Any, ...]] = {
     "trainer.unlikelihood": (0.0,),
+    "trainer.off_proof_share": (0.0,),
+    "trainer.unsolved_steps": (16,),
+    "replay.inner_proofs": (8, 0),
     "search.negate_below": (0.0,),
     "search.negation_share": (0.125,),
     "search.negation_simulations": (8,),

@@ -23,7 +23,6 @@ from common.protocol.attempts import (
     KeptSearch,
     PlayParts,
     Purpose,
-    StateValue,
     Transition,
 )
 from common.protocol.messages import Span
@@ -217,7 +216,6 @@ def _attempt(
             tokens=simulations * 40,
             parts=parts,
         ),
-        off_proof=tuple(StateValue(each.state, each.steps or 0) for each in tree.states[3:5]),
         search=KeptSearch(searches.packed([tree]), left=0.0 if proved else 2.5),
     )
     steps = tuple(

@@ -5,9 +5,9 @@ python -m scripts.mutations reach                          # one run of the suit
 python -m scripts.mutations run                            # each fault in turn: found, if one of its tests fails
 python -m scripts.mutations run --again                    # also those that have a result
 
-The list that is kept has 40 faults of seed 33 and 40 of seed 34. `run` tries the test first that found a fault last
-time. If that one passes, or there is none, it runs the tests that `reach` has noted in .cache/reach.json. Without these
-notes the fault stays without a result: then call `reach` and `run` once more.
+The list that is kept has 40 faults of seed 33 and 40 of seed 34, without those whose code was taken out. `run` tries
+the test first that found a fault last time. If that one passes, or there is none, it runs the tests that `reach` has
+noted in .cache/reach.json. Without these notes the fault stays without a result: then call `reach` and `run` once more.
 
 Everything runs in a copy of the checkout in a temporary folder, so a killed run leaves no fault in the code. A fault is
 named by its file, function, the text before and after, and the number of equal texts before it in that function: it

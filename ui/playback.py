@@ -199,7 +199,6 @@ _SMALL_RECORDS = (
     "DELETE FROM theorems WHERE theorem_id NOT IN (SELECT theorem_id FROM attempts)",
     "DELETE FROM outbox",
     "DELETE FROM parts",
-    "DELETE FROM states_off_proof",
 )
 
 

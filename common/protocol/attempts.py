@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from common.lean import ProofTree, Theorem
-from common.limits import MOST_LISTED, Listed, Name, Samples
+from common.limits import MOST_LISTED, Name, Samples
 from common.protocol.messages import MAX_MESSAGE_BYTES, Count, MalformedMessage, Message, Seconds, decode
 from common.settings import SAMPLES, Sampling
 
@@ -22,10 +22,6 @@ MOST_PACKED = 2**20
 
 MAX_PARTS = 32
 """Most parts of one result: 16 MiB, far more than any attempt needs. Read, a result may take ten times that."""
-
-
-MOST_STEPS = 10_000
-"""Most steps of a state's proof: more than any search finds."""
 
 
 Effort = Annotated[int, msgspec.Meta(ge=0, le=2**40)]
@@ -131,14 +127,6 @@ class Transition(msgspec.Struct, frozen=True):
     remaining_steps: Count
 
 
-class StateValue(msgspec.Struct, frozen=True):
-    """A state that a search expanded and that is not on the reported proof."""
-
-    state: str
-    steps: Annotated[int, msgspec.Meta(ge=0, le=MOST_STEPS)] = 0
-    """Tactics on the longest branch of its shortest known proof; 0: the search found no proof of it."""
-
-
 class Attempt(Message, frozen=True):
     """One attempt to prove (or disprove) a theorem. Provers lease attempts: when a prover crashes, its lease expires,
     and the attempt is delivered again."""
@@ -190,10 +178,6 @@ class Attempt(Message, frozen=True):
     verifies them, so this cannot be combined with `verify`, `correct` or `then`."""
     sampling: Sampling | None = None
     """How tactics and proofs are sampled; None: as the prover is configured."""
-    inner: Listed = 0
-    """Most proofs of inner states that the result of a search without a proof lists (`AttemptResult.inner`)."""
-    off_proof: Listed = 0
-    """Most states off the proof that the result lists (`AttemptResult.off_proof`)."""
     tactic_seconds: Seconds = 0.0
     """Time limit of one tactic in Lean, if it is shorter than the prover's own and the lean-proxy's; 0: theirs."""
     keep_search: bool = False
@@ -383,10 +367,6 @@ class AttemptResult(Message, frozen=True):
     proofs: Annotated[tuple[SampledProof, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
     """For an attempt with `every_proof`: all different proofs, in the order of their first samples, up to a size limit
     (`node.prover.whole_proof`)."""
-    inner: Annotated[tuple[ProofTree, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
-    """Without a proof of the theorem: proofs of states inside the tree, at most as many as the attempt asks for."""
-    off_proof: Annotated[tuple[StateValue, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
-    """States off the proof, for the value, at most as many as the attempt asks for. Nobody checks them."""
     search: KeptSearch | None = None
     """The trees of the search, for an attempt that asks for them."""
 
@@ -426,8 +406,8 @@ HEADROOM = 1024
 def divide(result: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[AttemptResult | ResultPart]:
     """The result itself if it has at most `limit` bytes, else parts of at most `limit` bytes.
 
-    A result that is too large for MAX_PARTS parts cannot be delivered. It loses what is no proof of its
-    theorem; if it still is too large, it is replaced by an `error` that says so.
+    A result that is too large for MAX_PARTS parts cannot be delivered. It loses its search; if it still is too
+    large, it is replaced by an `error` that says so.
     """
     payload = msgspec.msgpack.encode(result)
     if len(payload) <= limit:
@@ -435,8 +415,8 @@ def divide(result: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[Attemp
     # Each part carries the ids and a few fields besides its payload.
     room = limit - HEADROOM - len(result.attempt_id.encode()) - len(result.prover_id.encode())
     parts = -(-len(payload) // room) if room > 0 else MAX_PARTS + 1
-    if parts > MAX_PARTS and (result.inner or result.off_proof or result.search):
-        return divide(msgspec.structs.replace(result, inner=(), off_proof=(), search=None), limit)
+    if parts > MAX_PARTS and result.search:
+        return divide(msgspec.structs.replace(result, search=None), limit)
     if parts > MAX_PARTS:
         problem = f"the result has {len(payload)} bytes; {MAX_PARTS} messages have room for {MAX_PARTS * room}"
         return [msgspec.structs.replace(result, outcome=AttemptOutcome.ERROR, message=problem, proof=None, proofs=())]

@@ -240,13 +240,11 @@ def steps_to_learn(path: Path) -> list[StepToLearn]:
 
 
 class ReplayRow(NamedTuple):
-    """A recorded transition or a state off a proof, and where it came from."""
+    """A recorded transition, and where it came from."""
 
     number: int
-    """Of the transition; minus the number of a state off a proof."""
     state: str
     tactic: str
-    """Empty for a state off a proof."""
     remaining_steps: int
     weight: float
     theorem_id: str
@@ -256,58 +254,35 @@ class ReplayRow(NamedTuple):
     """Unix time."""
     found_at: int | None
     """Training step of the weights that found it; None: not known."""
-    outcome: str
-    """Of the attempt: if it is not `proved`, a transition is of the proof of a state inside its search."""
 
 
 _WEIGHTS_SINCE = 9
 """Schema version from which transitions have weights."""
 
-_STATES_SINCE = 11
-"""Schema version from which there are states off proofs."""
 
-
-def replay_rows(path: Path, after: int = 0, states_after: int = 0) -> Iterator[ReplayRow]:
-    """Everything that a replay buffer is made of, in the order of recording: transitions with numbers above `after`,
-    then states off proofs with numbers above `states_after`. Raises UnreadableRecords."""
+def replay_rows(path: Path, after: int = 0) -> Iterator[ReplayRow]:
+    """Everything that a replay buffer is made of, in the order of recording: transitions with numbers above `after`.
+    Raises UnreadableRecords."""
     with reading(path) as database:
         version: int = database.execute("PRAGMA user_version").fetchone()[0]
         if version < _WEIGHTS_SINCE:
             raise UnreadableRecords(f"{path}: an earlier version of proofmesh wrote it; resume the run once to upgrade")
-        origin = (
-            "theorem_id, attempt_id, purpose, recorded, step, outcome FROM {0} JOIN results USING (attempt_id)"
-            " JOIN attempts USING (attempt_id) LEFT JOIN weights ON version = weights_last WHERE {0}.{1} > ?"
-            " ORDER BY {0}.{1}"
+        rows = database.execute(
+            "SELECT transition_id, state, tactic, remaining_steps, weight, theorem_id, attempt_id, purpose, recorded,"
+            " step FROM transitions JOIN results USING (attempt_id) JOIN attempts USING (attempt_id)"
+            " LEFT JOIN weights ON version = weights_last WHERE transition_id > ? ORDER BY transition_id",
+            (after,),
         )
-        yield from map(
-            ReplayRow._make,
-            database.execute(
-                "SELECT transition_id, state, tactic, remaining_steps, weight,"
-                f" {origin.format('transitions', 'transition_id')}",
-                (after,),
-            ),
-        )
-        if version >= _STATES_SINCE:
-            yield from map(
-                ReplayRow._make,
-                database.execute(
-                    "SELECT -states_off_proof.number, state, '', remaining_steps, 1.0,"
-                    f" {origin.format('states_off_proof', 'number')}",
-                    (states_after,),
-                ),
-            )
+        yield from map(ReplayRow._make, rows)
 
 
 def replay_numbers(path: Path, text: str) -> set[int]:
-    """The numbers of the transitions whose state or tactic contains a text, and minus those of the states off proofs;
-    of a run's records, or of a file of supervised transitions. Raises UnreadableRecords."""
+    """The numbers of the transitions whose state or tactic contains a text; of a run's records, or of a file of
+    supervised transitions. Raises UnreadableRecords."""
     with reading(path) as database:
-        version: int = database.execute("PRAGMA user_version").fetchone()[0]
         rows = database.execute(
             "SELECT transition_id FROM transitions WHERE INSTR(state, ?) OR INSTR(tactic, ?)", (text, text)
         ).fetchall()
-        if version >= _STATES_SINCE:
-            rows += database.execute("SELECT -number FROM states_off_proof WHERE INSTR(state, ?)", (text,)).fetchall()
     return {row[0] for row in rows}
 
 

@@ -56,8 +56,6 @@ class Verdict:
     message: str = ""
     proof: VerifiedProof | None = None
     """The proof, if the attempt proved its statement."""
-    inner: tuple[Transition, ...] = ()
-    """Without a proof: transitions of the verified proofs of inner states, each of which trains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +64,6 @@ class Recent:
 
     theorem_id: str
     proved: bool
-
-
-StateRow = tuple[int, str, int]
-"""A recorded state off a proof: its number, its text, and the steps of its shortest known proof (0: none is known)."""
 
 
 class Example(NamedTuple):

@@ -197,6 +197,7 @@ CREATE TABLE states_off_proof (     -- what only the value learns from
     remaining_steps INTEGER NOT NULL -- of the shortest proof that the search knew; 0: it knew none
 ) STRICT;
 """
+"""Nothing reads or writes it any more."""
 
 _TIMELINES_OF_ATTEMPTS = """
 CREATE TABLE timelines (            -- seconds from dispatch to record by part (`common.records.rows.Parts`)

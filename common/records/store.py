@@ -42,7 +42,6 @@ from common.records.rows import (
     Planned,
     Recent,
     Standing,
-    StateRow,
     TheoremRow,
     Tried,
     Verdict,
@@ -437,12 +436,6 @@ class Store(EvaluationRecords, TheoremStatistics):
             if verdict.outcome is AttemptOutcome.PROVED:
                 assert verdict.proof is not None
                 self._insert_proof(db, result.attempt_id, verdict.proof, theorem_id, purpose)
-            _insert_transitions(db, result.attempt_id, verdict.inner, (1.0,) * len(verdict.inner))
-            if purpose in TRAINED_PURPOSES:
-                db.executemany(
-                    "INSERT INTO states_off_proof (attempt_id, state, remaining_steps) VALUES (?, ?, ?)",
-                    [(result.attempt_id, each.state, each.steps) for each in result.off_proof],
-                )
         return True
 
     def _insert_result(self, db: sqlite3.Connection, result: AttemptResult, verdict: Verdict, now: float) -> None:
@@ -487,14 +480,6 @@ class Store(EvaluationRecords, TheoremStatistics):
             limit,
         )
         return [Example(number, Transition(*columns), weight) for number, weight, *columns in rows]
-
-    def states_off_proof(self, after: int = 0, limit: int = 10_000) -> list[StateRow]:
-        """States off proofs with numbers above `after`, in order of recording."""
-        return self._rows(
-            "SELECT number, state, remaining_steps FROM states_off_proof WHERE number > ? ORDER BY number LIMIT ?",
-            after,
-            limit,
-        )
 
     def steps_found(self, after: int = 0) -> list[tuple[int, int | None]]:
         """(id, training step of the weights that found it) of transitions with ids above `after`; None: not known."""

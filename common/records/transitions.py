@@ -18,8 +18,7 @@ from common.protocol.attempts import Transition
 from common.records.readers import UnreadableRecords, reading
 
 Ref = tuple[str, int]
-"""A transition: the path of its file, and its number there. Minus a number: a state off a proof of that number, which
-is read as a transition without a tactic."""
+"""A transition: the path of its file, and its number there."""
 
 BUSY_SECONDS = 30.0
 """Most seconds that a reader waits: the learner's migrations of a large file may take some."""
@@ -49,9 +48,7 @@ class TransitionReader:
 
 def _read(db: sqlite3.Connection, path: Path, number: int) -> Transition:
     query = "SELECT state, tactic, remaining_steps FROM transitions WHERE transition_id = ?"
-    if number < 0:
-        query = "SELECT state, '', remaining_steps FROM states_off_proof WHERE number = ?"
-    row = db.execute(query, (abs(number),)).fetchone()
+    row = db.execute(query, (number,)).fetchone()
     if row is None:
         raise UnreadableRecords(f"{path}: transition {number} is missing")
     return Transition(*row)

@@ -178,9 +178,7 @@ TOOLS: dict[str, Command] = {
         "prover models: families and exact prompts, try one, convert ours to Hugging Face format and back",
         "node.llm.command:main",
     ),
-    "replay": Command(
-        "show a run's replay buffer as the model reads it, or rebuild it", "node.learner.replay.command:main"
-    ),
+    "replay": Command("show a run's replay buffer as the model reads it", "node.learner.replay.command:main"),
     "demo": Command("run a small mesh that learns: warm start, reinforcement learning", "node.command.demo:main"),
     "repl": Command("serve the community REPL's protocol on stdin and stdout", "node.lean.adapters.repl.service:main"),
     "leantree-server": Command(

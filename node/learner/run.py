@@ -268,8 +268,7 @@ class Run:
         """Notify the learner's parts of a recorded result."""
         if event.purpose in TRAINED_PURPOSES:
             self.matchmaker.recorded(event.theorem_id, event.purpose == Purpose.DISPROVE, event.verdict.outcome)
-        proved = event.verdict.outcome == AttemptOutcome.PROVED
-        if proved or event.verdict.inner or self.settings.trainer.off_proof_share:
+        if event.verdict.outcome == AttemptOutcome.PROVED:
             await self.fill_replay()
         for hear in self.on_recorded:
             hear(event)
@@ -283,9 +282,6 @@ class Run:
         added = 0
         while rows := await self.store.call(Store.examples, self.replay.last_id):
             added += self.replay.add(rows)
-        if self.settings.trainer.off_proof_share:
-            while states := await self.store.call(Store.states_off_proof, self.replay.last_off_proof):
-                self.replay.add_off_proof(states)
         TRANSITIONS.set(len(self.replay))
         return added
 

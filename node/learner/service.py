@@ -104,7 +104,7 @@ async def _in_directory(
         )
         replay = Replay(directory.database, settings.replay)
         # All transitions are read, so this is done in the store's thread, before anything else uses the buffer.
-        await store.call(lambda opened: replay.fill(opened.examples, opened.states_off_proof))
+        await store.call(lambda opened: replay.fill(opened.examples))
         journal = LearnerJournal(ctx, directory.metrics, tracked)
         run = Run(ctx, settings, directory, store, loaded, matchmaker, replay, journal, algorithm)
         await Learner(run, trainer).work()

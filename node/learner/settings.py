@@ -53,13 +53,6 @@ class TrainerSettings:
     """Steps over which the learning rates rise."""
     value_weight: Factor = 0.001
     """Weight of the value loss (AlphaProof's pseudocode)."""
-    off_proof_share: Factor = 0.0
-    """States off the proofs in a batch of reinforcement learning, as a share of its transitions. Only the value learns
-    from them: a value that has seen states of proofs alone does not tell a hopeless state from a good one. 0: none;
-    provers then report none."""
-    unsolved_steps: Positive = 16
-    """Target of the value at a state off the proof that its search did not solve, in steps: a bound, because its
-    distance is not known. A state that is proved later is not off the proofs any more."""
     rl_factor: Factor = 0.3
     """Learning rates at the start of reinforcement learning, relative to those of the warm start. If the plan has an
     end, they fall to a tenth of this."""

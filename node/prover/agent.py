@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-import random
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
 from typing import Any, TypeVar
 
 from common.bus import BusError
@@ -27,7 +25,6 @@ from common.protocol.attempts import (
     Purpose,
     SampledProof,
     SearchShape,
-    StateValue,
     value_bin,
 )
 from common.seeds import derive_seed
@@ -38,7 +35,6 @@ from node.prover.policies.policy import Advice, BadAdvice, Policy, StateTooLong
 from node.prover.policies.proofs import ProofsUnavailable
 from node.prover.search.methods import ProofSearch, UnknownMethod, begin, check_method
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.proofs import inner_proofs
 from node.prover.search.simulation import Leaf, SearchStatistics
 from node.prover.search.tree import StateNode, Tree
 from node.prover.search.turns import TurnSearch
@@ -126,14 +122,6 @@ class AttemptAgent(ABC):
         """All proofs, for attempts with `every_proof`."""
         return ()
 
-    def _inner(self) -> tuple[ProofTree, ...]:
-        """Proofs of inner states, for attempts that ask for them and found no proof."""
-        return ()
-
-    def _off_proof(self, proof: ProofTree | None) -> tuple[StateValue, ...]:
-        """States off the proof, for attempts that ask for them."""
-        return ()
-
     async def play(self) -> AttemptResult:
         """The attempt's result. All expected errors become results; cancellation is raised."""
         # 1. Play.
@@ -158,8 +146,6 @@ class AttemptAgent(ABC):
             message=message,
             proof=proof,
             proofs=self._proofs() if proved else (),
-            inner=() if proved else self._inner(),
-            off_proof=self._off_proof(proof),
             statistics=self.account.statistics(
                 self._statistics(),
                 proved=proved,
@@ -426,16 +412,6 @@ class Agent(AttemptAgent):
     def _proof(self) -> ProofTree | None:
         return self.search.proof() if self.search else None
 
-    def _inner(self) -> tuple[ProofTree, ...]:
-        found = [inner_proofs(each.tree, self.attempt.inner) for each in self.search.trees] if self.search else []
-        return tuple(chain(*found))[: self.attempt.inner]
-
-    def _off_proof(self, proof: ProofTree | None) -> tuple[StateValue, ...]:
-        if not self.attempt.off_proof or self.search is None:
-            return ()
-        trees = [each.tree for each in self.search.trees]
-        return off_proof(trees, proof, self.attempt.off_proof, search_seed(self.attempt))
-
     async def _played(self) -> tuple[AttemptOutcome, str, Ended | None]:
         """Raises BadStatement, BusError, BadAdvice, UnknownMethod."""
         check_method(self.attempt.method)
@@ -636,17 +612,6 @@ def expanded(trees: Iterable[Tree], proof: ProofTree | None) -> tuple[list[State
         if proof is not None and tree.root.steps is not None:
             on_proof |= states_of(tree.root)
     return nodes, on_proof
-
-
-def off_proof(trees: Iterable[Tree], proof: ProofTree | None, most: int, seed: int) -> tuple[StateValue, ...]:
-    """At most `most` expanded states that are not on the proof, drawn by the seed, half of them solved if there are
-    so many."""
-    nodes, on_proof = expanded(trees, proof)
-    random.Random(seed).shuffle(nodes)
-    others = [node for node in nodes if node not in on_proof]
-    solved = [node for node in others if node.steps is not None][: most // 2]
-    unsolved = [node for node in others if node.steps is None][: most - len(solved)]
-    return tuple(StateValue(node.state, node.steps or 0) for node in (*solved, *unsolved))
 
 
 def listed(counts: Counter[int]) -> tuple[int, ...]:

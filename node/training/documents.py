@@ -76,14 +76,13 @@ class Room:
 
 
 def transition_document(tokenizer: Tokenizer, transition: Transition, room: Room) -> Document | None:
-    """What the learner trains on, and the stages unless they augment; None if the tactic is too long for `room`. A
-    transition without a tactic is a state off a proof, which has a value and predicts nothing.
+    """What the learner trains on, and the stages unless they augment; None if the tactic is too long for `room`.
 
     The tactic keeps its room; the state is shortened to what is left. Local names are v0, v1, ...
     """
     names = Names(transition.state)
     tactic = names.hide(transition.tactic)
-    answer = tactic_tokens(tokenizer, tactic) if tactic else ()
+    answer = tactic_tokens(tokenizer, tactic)
     if len(answer) > room.tactic:
         return None
     prompt = prompt_tokens(tokenizer, names.state, room.tokens - len(answer))

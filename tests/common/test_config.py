@@ -131,6 +131,9 @@ GUIDANCE = 'guidance = { use = "value", share = 1.0, exponent = 1.0 }'
     [
         (LearnerSettings, "learner", "trainer.unlikelihood = 0.0", "trainer.unlikelihood = 0.5"),
         (LearnerSettings, "learner", "model.prefix_lm = false", "model.prefix_lm = true"),
+        (LearnerSettings, "learner", "trainer.off_proof_share = 0.0", "trainer.off_proof_share = 0.1"),
+        (LearnerSettings, "learner", "trainer.unsolved_steps = 16", "trainer.unsolved_steps = 8"),
+        (LearnerSettings, "learner", "replay.inner_proofs = 8", "replay.inner_proofs = 4"),
         (ProverSettings, "prover", "search.negate_below = 0.0", "search.negate_below = 8.0"),
         (ProverSettings, "prover", 'search.merging = "text"', "search.merging = 'names'"),
         (ProverSettings, "prover", "sampling.distinct = false", "sampling.distinct = true"),

@@ -134,7 +134,7 @@ def replay_row(run: Run, query: RowQuery) -> dict[str, Any]:
         how = _reading(folder)
     except UserError as error:
         return told | {"unread": str(error)}
-    shown = encoded(read, how, buffer.settings.trainer.unsolved_steps)
+    shown = encoded(read, how)
     told |= {"steps": shown["remaining_steps"], "left_out": shown["left_out"], "checkpoint": how.folder.name}
     for name in () if shown["left_out"] else ("input", "target"):
         tokens = shown[f"{name}_tokens"]

@@ -22,13 +22,12 @@ are also names of hypotheses, lines that are neither hypothesis nor conclusion, 
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from common.lean import Theorem
-from node.lean.text.goals import ELIDED, from_text, may_share, split_goals
+from node.lean.text.goals import ELIDED
 from node.lean.text.lexing import LOCAL, NAME, SHADOWED
 
 _UNCLEAR = re.compile(rf'{ELIDED}|"|«|\.\.|\w!|{SHADOWED}[⁰¹²³⁴-⁹]*{NAME}')
@@ -292,46 +291,6 @@ def goal_of(theorem: Theorem) -> str | None:
         return None
     hypotheses, rest = _binders(theorem.binders)
     return None if rest else "\n".join([*hypotheses, f"⊢ {theorem.conclusion}"])
-
-
-_INACCESSIBLE = re.compile(rf"(?:{NAME}\.)*{NAME}{SHADOWED}[⁰¹²³⁴-⁹]*")
-_UNIVERSE = re.compile(r"\b(Type|Sort) u_\d+")
-
-
-def theorem_of(goal: str, name: str, header: str = "") -> Theorem | None:
-    """A goal, as Lean prints it, as a theorem of its own. None if its text cannot be one: several goals, metavariables,
-    elided terms, `let` variables. Inaccessible hypotheses get new names, which is no loss: no tactic can name them.
-
-    Lean need not read a printed goal as it was meant. So the theorem may be another one, and only its own proof counts.
-    """
-    # 1. What has no statement.
-    parts = split_goals(goal)
-    if len(parts) != 1 or may_share(goal):
-        return None
-    parsed = from_text(goal)
-    if any(each.value is not None or not each.user_name for each in parsed.hypotheses):
-        return None
-    # 2. New names for hypotheses that are shadowed or have none of their own.
-    names = {each.user_name for each in parsed.hypotheses if SHADOWED not in each.user_name}
-    fresh: dict[str, str] = {}
-    for each in parsed.hypotheses:
-        if SHADOWED in each.user_name:
-            stem = each.user_name.partition(SHADOWED)[0]
-            number = next(n for n in itertools.count(1) if f"{stem}_{n}" not in names)
-            fresh[each.user_name] = f"{stem}_{number}"
-            names.add(f"{stem}_{number}")
-
-    def written(text: str) -> str:
-        return _UNIVERSE.sub(r"\1 _", _INACCESSIBLE.sub(lambda match: fresh.get(match.group(), match.group()), text))
-
-    # 3. The statement; a name that no hypothesis has remains inaccessible, and Lean refuses it.
-    binders = " ".join(
-        f"[{written(each.user_name)} : {written(each.type)}]"
-        if each.user_name.startswith("inst" + SHADOWED)
-        else f"({written(each.user_name)} : {written(each.type)})"
-        for each in parsed.hypotheses
-    )
-    return Theorem(name, binders, written(parsed.type), header)
 
 
 def _binders(text: str) -> tuple[list[str], str]:

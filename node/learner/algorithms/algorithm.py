@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from node.learner.settings import LearnerSettings
 
 
-STATES_OFF_PROOF = 16
-"""States off the proof that a result lists. An attempt of the demo expands some fifty."""
-
-
 @dataclass(frozen=True)
 class Choice:
     """The next attempt."""
@@ -54,10 +50,6 @@ class Asked:
     samples: int
     """K: tactics sampled per expansion."""
     explore: int = 0
-    inner: int = 0
-    """Most proofs of inner states that a result without a proof lists."""
-    off_proof: int = 0
-    """Most states off the proof that a result lists, for the value."""
     sampling: Sampling | None = None
     """Temperature and the like; None: as the prover is configured."""
 
@@ -94,13 +86,6 @@ class Algorithm(ABC):
     @abstractmethod
     def loss(self) -> LossSettings:
         """The weights of the losses. They are the same for the whole run."""
-
-    def beyond_proofs(self, purpose: Purpose) -> tuple[int, int]:
-        """Most proofs of inner states, and most states off the proof, to ask for: evaluations do not train."""
-        if purpose is Purpose.EVAL:
-            return 0, 0
-        states = STATES_OFF_PROOF if self.settings.trainer.off_proof_share else 0
-        return self.settings.replay.inner_proofs, states
 
 
 def named(settings: LearnerSettings) -> Algorithm:

@@ -37,8 +37,7 @@ class AlphaProof(Algorithm):
     def attempt(self, purpose: Purpose, explore: int) -> Asked:
         """Tree search. `[learner] method = "random"` takes random open states in its place, to measure what it does."""
         method = Method.RANDOM if self.settings.method == "random" else Method.MCTS
-        beyond = self.beyond_proofs(purpose)
-        return Asked(method, self.settings.samples, explore, *beyond)
+        return Asked(method, self.settings.samples, explore)
 
     def examples(self, found: Found) -> Sequence[float]:
         """Every step of every proof, of disproofs, too."""

@@ -22,5 +22,4 @@ class ExpertIteration(AlphaProof):
 
     def attempt(self, purpose: Purpose, explore: int) -> Asked:
         """The most probable path first."""
-        beyond = self.beyond_proofs(purpose)
-        return Asked(Method.BEST_FIRST, self.settings.samples, explore, *beyond)
+        return Asked(Method.BEST_FIRST, self.settings.samples, explore)

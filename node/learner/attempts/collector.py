@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, astuple, replace
 from typing import Any
 
@@ -30,7 +29,6 @@ from common.protocol.attempts import (
     AttemptResult,
     Purpose,
     ResultPart,
-    Transition,
 )
 from common.protocol.messages import (
     ANY_PROOF,
@@ -47,7 +45,6 @@ from common.records.rows import Arrival, Verdict, VerifiedProof
 from common.records.searches import BadSearch, KeptSearches
 from common.records.store import Store
 from common.watch.spans import Trace, around
-from node.lean.text.canonical import theorem_of
 from node.lean.text.rules import proof_problem
 from node.lean.text.script import proof_script
 from node.learner.algorithms.algorithm import Found
@@ -82,10 +79,6 @@ PARTS = metrics.histogram(
     ATTEMPT_BUCKETS,
 )
 BAD_PARTS = metrics.counter("learner_bad_parts", "Results in parts that cannot be joined")
-
-INNER = metrics.counter(
-    "learner_inner_proofs", "Proofs of inner states of failed searches, by what became of them", ("verdict",)
-)
 
 ResultLease = Lease[Any]
 """The lease of an AttemptResult or a ResultPart."""
@@ -198,12 +191,9 @@ class Collector:
         result = await self._joined(message, attempt) if isinstance(message, ResultPart) else message
         if result is None:
             return True
-        result = msgspec.structs.replace(result, off_proof=result.off_proof[: attempt.off_proof])
         verdict = await self._judge(attempt, result, deliveries)
         if verdict is None:
             return False
-        if verdict.proof is None and result.inner and attempt.purpose in TRAINED_PURPOSES:
-            verdict = replace(verdict, inner=await self._inner(attempt, result.inner[: attempt.inner]))
         faults.reach("learner:before-commit")
         first = await self._run.store.call(_record, result, verdict, arrival, line)
         if first and attempt.traced:
@@ -349,45 +339,6 @@ class Collector:
     def _verify_timeout(self) -> float:
         """Seconds after which a proof is sent to a lean-proxy again."""
         return max(self._run.settings.verify_timeout, min(MOST_WAITED, VERIFICATIONS_WAITED * self._slowest))
-
-    async def _inner(self, attempt: Attempt, proofs: Sequence[ProofTree]) -> tuple[Transition, ...]:
-        """Transitions of proofs of inner states that a lean-proxy accepts as proofs of theorems of their own.
-
-        They are a help and no result: what cannot be verified now is left out, and holds nothing up.
-        """
-        found: list[Transition] = []
-        with timeline.doing("verify"):
-            await self._training.wait()
-            for verified in await asyncio.gather(*(self._steps_of_inner(attempt, proof) for proof in proofs)):
-                found += verified
-        return tuple(found)
-
-    async def _steps_of_inner(self, attempt: Attempt, proof: ProofTree) -> Sequence[Transition]:
-        """The transitions of an inner proof, none if it is not accepted."""
-        # 1. A theorem that no evaluation has.
-        theorem = theorem_of(proof.state, attempt.theorem_id, attempt.theorem.header)
-        if theorem is None or attempt.theorem.place is not None or proof.state in self._run.data.held_out:
-            INNER.labels("left-out").inc()
-            return ()
-        theorem = msgspec.structs.replace(theorem, rule=attempt.theorem.rule).renamed()
-        # 2. Verified as every proof is.
-        try:
-            script = proof_script(proof)
-            if theorem.rule is not None and (problem := proof_problem(script, theorem.rule)):
-                raise ValueError(problem)
-            request = LeanVerifyRequest(theorem=theorem, script=script)
-            reply = await self._run.bus.request(LEAN_VERIFY, request, LeanVerifyReply, timeout=self._verify_timeout())
-        except (ValueError, RemoteFailure, OversizedMessage) as error:
-            self._run.log.debug("inner proof not accepted", attempt=attempt.attempt_id, reason=str(error))
-            INNER.labels("rejected").inc()
-            return ()
-        except BusError:
-            INNER.labels("not-verified").inc()
-            return ()
-        # 3. All its steps train alike, whatever the algorithm: it weighs proofs by the record of their theorem, and an
-        #    inner state has none.
-        INNER.labels("accepted" if reply.accepted else "rejected").inc()
-        return transitions_of(proof) if reply.accepted else ()
 
     async def _announce(self, attempt: Attempt, result: AttemptResult, verdict: Verdict) -> None:
         """Publish a recorded result to the mesh and to the learner's other parts."""

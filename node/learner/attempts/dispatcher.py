@@ -212,8 +212,6 @@ class Dispatcher:
             samples=asked.samples,
             explore=asked.explore,
             method=asked.method,
-            inner=asked.inner,
-            off_proof=asked.off_proof,
             sampling=asked.sampling,
             keep_search=kept > 0 and drawn,
             traced=share > 0 and (purpose is Purpose.EVAL or sampled(attempt_id, share)),

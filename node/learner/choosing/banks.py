@@ -105,8 +105,6 @@ class BankContent:
     held_out: list[BankTheorem] = field(default_factory=list)
     """Statements of all splits except `train`. They are excluded from training whichever split is scored, so the test
     statements stay unseen while settings are chosen on `valid`."""
-    alike: Alike = field(default_factory=Alike)
-    """The held-out statements of all banks that were read together."""
     transitions: list[tuple[BankTransition, int]] = field(default_factory=list)
     """Supervised transitions, each with the index of its bank."""
     digest: str = ""
@@ -124,7 +122,6 @@ def load(parts: Sequence[BankPart], split: str, *, scored: bool) -> BankContent:
     for content in contents:
         _keep_apart(content, apart)
     merged = contents[0] if len(contents) == 1 else _mixed(parts, contents)
-    merged.alike = apart.alike
     _drop_large(merged)
     if apart.note:
         # The digest keys the warm-start cache: training on less data must not share an entry with training on all.
@@ -271,16 +268,16 @@ class Apart:
     """Number of transitions that were removed."""
 
     def __post_init__(self) -> None:
-        self.alike = Alike()
+        self._alike = Alike()
         for each in self.held_out:
-            self.alike.add_statement(each.theorem)
+            self._alike.add_statement(each.theorem)
 
     def without_held_out(self, train: Iterable[BankTheorem]) -> list[BankTheorem]:
         """The train statements that no evaluation has, under whatever names of theorem, hypotheses and bound variables,
         and in whatever order of hypotheses."""
         remaining = []
         for each in train:
-            if self.alike.has_statement(each.theorem):
+            if self._alike.has_statement(each.theorem):
                 self.train.append(each.theorem.name)
             else:
                 remaining.append(each)
@@ -293,7 +290,7 @@ class Apart:
         of them, but not all."""
         remaining = []
         for each in transitions:
-            if each.theorem in left_out or each.state in self.alike:
+            if each.theorem in left_out or each.state in self._alike:
                 self.transitions += 1
             else:
                 remaining.append(each)

@@ -17,7 +17,6 @@ from common.records.transitions import Ref
 from common.seeds import SEEDS, derive_seed, is_held_out
 from node.bank import bank
 from node.bank.bank import BankTheorem, BankTransition
-from node.lean.text.canonical import Alike
 from node.learner.choosing import banks
 from node.learner.choosing.banks import BankPart
 from node.learner.errors import DataError
@@ -51,8 +50,6 @@ class Data:
     """The bank of each statement of evaluations, if there are several banks."""
     budget_factors: dict[str, float] = field(default_factory=dict)
     """By statement: how many times as many simulations its attempts and evaluations get; 1 where it is missing."""
-    held_out: Alike = field(default_factory=Alike)
-    """All statements that must not train, also those that this run does not score."""
 
     @property
     def scored(self) -> list[TheoremRow]:
@@ -111,7 +108,6 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
         budget_factors={
             each.theorem.name: budgets[number] for each, number in (*train, *content.scored) if budgets[number] != 1
         },
-        held_out=content.alike,
     )
 
 

@@ -150,7 +150,6 @@ class Learning:
         started, pauses = time.monotonic(), self._pauses
         window = self._run.replay.refs()
         weights = self._run.replay.weights(window)
-        off_proof = self._run.replay.off_proof()
         self._usage.add(await self._run.store.call(Store.steps_found, self._usage.new_after(window)), window)
         metrics: dict[str, float] = {}
         # 2. Steps while the compute is ours, then the measurement of the gate.
@@ -158,7 +157,7 @@ class Learning:
             await self._gatekeeper.before_training(self._publisher.latest_step)
             first, began = self._trainer.step_number, time.monotonic()
             while self._trainer.step_number < first + steps and ours() and not self._run.stopping:
-                batch = self._batch(window, weights, off_proof)
+                batch = self._batch(window, weights)
                 metrics = await self._trainer.step(batch, factor, average=True) or metrics
             taken, stepping = self._trainer.step_number - first, time.monotonic() - began
             passes = await self._gatekeeper.passes()
@@ -185,13 +184,12 @@ class Learning:
             return nullcontext(lambda: True)
         return self._holder.held(self._trainer.group.gpus if self._run.settings.schedule.pause == "auto" else ())
 
-    def _batch(self, window: Sequence[Ref], weights: Sequence[float] | None, off_proof: Sequence[Ref]) -> list[Ref]:
+    def _batch(self, window: Sequence[Ref], weights: Sequence[float] | None) -> list[Ref]:
         settings = self._run.settings
         seed = derive_seed(settings.seed, "batch", self._trainer.step_number)
         share = settings.replay.supervised_share
         batch = sample(self._run.data.supervised, window, settings.trainer.learning_batch(), share, seed, weights)
-        values = round(settings.trainer.off_proof_share * len(batch)) if off_proof else 0
-        return self._usage.seen(batch, self._trainer.step_number) + sample([], off_proof, values, 0.0, seed)
+        return self._usage.seen(batch, self._trainer.step_number)
 
     async def save(self, *, replace: bool = False) -> None:
         """Write a checkpoint. `replace`: overwrite a checkpoint of the same step, which has other weights."""

@@ -1,14 +1,9 @@
-"""`proofmesh replay show|rebuild RUN_DIRECTORY`: the replay buffer of a run.
+"""`proofmesh replay show RUN_DIRECTORY`: rows of a run's replay buffer as the network reads them.
 
-    replay show RUN       rows as the network reads them: the text and tokens of input and target, the remaining steps,
-                          where each came from, its age, and how often it was trained on (see `replay show --help`)
-    replay rebuild RUN    rebuild it from the transitions in proofs.sqlite
+The text and tokens of input and target, the remaining steps, where each came from, its age, and how often it was
+trained on (see `replay show --help`). A learner makes its buffer from the run's records at each start.
 
-A learner rebuilds its buffer at each start. The command says how many transitions the buffer has with the settings of
-the run, and empties its folder: of the counts of how often transitions were trained on, and of the copies of
-transitions that earlier versions kept there. Stop the run's learner first. `show` only reads.
-
-Exit code: 0 done, 1 the directory is in use or cannot be written, 2 it is not a run directory.
+Exit code: 0 done, 2 it is not a run directory.
 """
 
 from __future__ import annotations
@@ -27,9 +22,7 @@ from common.output.visible import as_json, say, visible
 from common.output.words import number_of
 
 if TYPE_CHECKING:
-    from node.learner.replay.replay import ReplaySettings
     from node.learner.replay.shown import Row
-    from node.learner.run import RunDirectory
 
 
 def main(argv: Sequence[str]) -> int:
@@ -41,13 +34,7 @@ def main(argv: Sequence[str]) -> int:
         return command(
             ShowSettings, list(argv[1:]), show, prog="proofmesh replay show", description=ShowSettings.__doc__
         )
-    if len(argv) != 2 or argv[0] != "rebuild":
-        wanted = "use `proofmesh replay show RUN_DIRECTORY` or `proofmesh replay rebuild RUN_DIRECTORY`"
-        return refuse("proofmesh replay", f"bad arguments: {wanted} (see --help)")
-    return rebuild(Path(argv[1]))
-
-
-# --- show -------------------------------------------------------------------------------------------------------------
+    return refuse("proofmesh replay", "bad arguments: use `proofmesh replay show RUN_DIRECTORY` (see --help)")
 
 
 @dataclass
@@ -121,7 +108,7 @@ def show(settings: ShowSettings) -> int:
     uses = buffer.uses()
     for row, read in zip(chosen, read_transitions(file, [row.number for row in chosen]), strict=True):
         shown = _told(row, uses.get(row.number, 0), reading.step)
-        shown |= encoded(read, reading, learner.trainer.unsolved_steps)
+        shown |= encoded(read, reading)
         if settings.json:
             print(as_json(shown))
         else:
@@ -155,53 +142,3 @@ def _print(row: dict[str, Any]) -> None:
         for name in ("input", "target"):
             say(f"  {name}, {number_of(len(row[f'{name}_tokens']), 'token')}: {row[name]}")
     say(f"  value: {number_of(row['remaining_steps'], 'remaining step')}; weight {row['weight']:g}\n")
-
-
-# --- rebuild ----------------------------------------------------------------------------------------------------------
-
-
-def rebuild(path: Path) -> int:
-    """Rebuild the buffer of a run; returns the exit code."""
-    from common.config import ConfigError, load
-    from common.protocol.subjects import BadRunName
-    from common.records.database import RunDirectoryError
-    from node.learner.run import RunDirectory
-    from node.learner.settings import LearnerSettings
-
-    path = path.absolute()
-    try:
-        directory = RunDirectory(path.parent, path.name)
-        if not directory.database.is_file():
-            return refuse("proofmesh replay", f"{path} is not a run directory: it has no {directory.database.name}")
-        file = directory.config if directory.config.is_file() else None
-        settings = load(LearnerSettings, file, "learner").replay
-        directory.open()
-        try:
-            count, transitions = _rebuilt(directory, settings)
-        finally:
-            directory.close()
-    except (BadRunName, ConfigError) as error:
-        return refuse("proofmesh replay", error)
-    except RunDirectoryError as error:
-        return refuse("proofmesh replay", error, Exit.FAILED)
-    say(f"{directory.replay}: {count} transitions, from {transitions} recorded ones")
-    return Exit.DONE
-
-
-def _rebuilt(directory: RunDirectory, settings: ReplaySettings) -> tuple[int, int]:
-    """Rebuild the buffer. Returns its number of transitions and that of the database. Raises RunDirectoryError."""
-    import shutil
-
-    from common.records.database import explained
-    from common.records.store import Store
-    from node.learner.replay.replay import Replay
-
-    store, replay = Store(directory.database), Replay(directory.database, settings)
-    try:
-        replay.fill(store.examples)
-        with explained(directory.replay):
-            shutil.rmtree(directory.replay)
-            directory.replay.mkdir()
-        return len(replay), store.counts()["transitions"]
-    finally:
-        store.close()

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from common.limits import Listed, Natural, Positive, Share
+from common.limits import Natural, Positive, Share
 from common.protocol.attempts import Transition
-from common.records.rows import Example, StateRow
+from common.records.rows import Example
 from common.records.transitions import Ref
 from common.seeds import derive_seed
 
@@ -36,10 +36,6 @@ class ReplaySettings:
     """Transitions that are read from the database at once when a learner starts."""
     supervised_share: Share = 0.1
     """Share of a batch that comes from the supervised transitions (AlphaProof: 10%)."""
-
-    inner_proofs: Listed = 8
-    """Most states inside the tree of a search without a proof whose proofs become transitions, those with the longest
-    proofs first. Each is verified as a theorem of its own. 0: failed searches give no transitions."""
     held_out: Natural = 16
     """One in this many states is held out of training: weights are measured on it before they are published. 0:
     none."""
@@ -49,11 +45,6 @@ def fingerprint(transition: Transition) -> bytes:
     """Equal for transitions with the same state and tactic."""
     text = f"{transition.state}\x1f{transition.tactic}".encode()
     return hashlib.blake2b(text, digest_size=16).digest()
-
-
-def fingerprint_of(state: str) -> bytes:
-    """Equal for equal states."""
-    return hashlib.blake2b(state.encode(), digest_size=16).digest()
 
 
 def is_held_out(transition: Transition, every: int) -> bool:
@@ -77,30 +68,17 @@ class Replay:
         self._held_out: dict[bytes, Ref] = {}
         self._weights: dict[Ref, float] = {}
         """Of transitions whose weight is not 1."""
-        self._off_proof: OrderedDict[bytes, tuple[Ref, int]] = OrderedDict()
-        """By state, the newest report of a state off a proof, and its steps (0: not solved)."""
-        self._on_proof: set[bytes] = set()
-        """The states of all transitions that train."""
-        self.last_off_proof = 0
-        """Number of the latest state off a proof."""
         self.last_id = 0
         """Number of the latest added transition; duplicates, and transitions that do not train, are included."""
 
     def __len__(self) -> int:
         return len(self._window)
 
-    def fill(
-        self,
-        recorded: Callable[[int, int], Sequence[Example]],
-        off_proof: Callable[[int, int], Sequence[StateRow]] = lambda after, limit: (),
-    ) -> None:
+    def fill(self, recorded: Callable[[int, int], Sequence[Example]]) -> None:
         """Add everything that is recorded. `recorded(after, limit)` returns the next examples with numbers above
-        `after`, in order; none at the end (`Store.examples`). `off_proof` does so for
-        states off proofs (`Store.states_off_proof`)."""
+        `after`, in order; none at the end (`Store.examples`)."""
         while rows := recorded(self.last_id, self.settings.segment):
             self.add(rows)
-        while states := off_proof(self.last_off_proof, self.settings.segment):
-            self.add_off_proof(states)
 
     def add(self, rows: Iterable[Example]) -> int:
         """Add examples in order; returns how many were new to the window. Examples that were added before are skipped,
@@ -113,8 +91,6 @@ class Replay:
             self.last_id = number
             if weight <= 0:
                 continue
-            self._on_proof.add(state_key := fingerprint_of(transition.state))
-            self._off_proof.pop(state_key, None)
             # 2. Proved again: newest again. A longer proof keeps the reference, so that its tokens stay in caches.
             key, steps = fingerprint(transition), transition.remaining_steps
             known = self._window.get(key)
@@ -136,27 +112,6 @@ class Replay:
                 self._held_out.pop(oldest, None)
                 self._weights.pop(left, None)
         return added
-
-    def add_off_proof(self, rows: Iterable[StateRow]) -> None:
-        """Add states off proofs in order. What search has solved once stays solved, with the fewest steps, and a state
-        of a proof is not off it."""
-        for number, state, steps in rows:
-            if number <= self.last_off_proof:
-                continue
-            self.last_off_proof = number
-            key = fingerprint_of(state)
-            if key in self._on_proof:
-                continue
-            _, known = self._off_proof.get(key, (None, 0))
-            if not known or 0 < steps < known:
-                self._off_proof[key] = (self.source, -number), steps
-            self._off_proof.move_to_end(key)
-            if len(self._off_proof) > self.settings.window:
-                self._off_proof.popitem(last=False)
-
-    def off_proof(self) -> list[Ref]:
-        """The states off proofs, oldest first."""
-        return [ref for ref, _ in self._off_proof.values()]
 
     def _put(self, key: bytes, ref: Ref, transition: Transition) -> None:
         """Make this the newest transition."""

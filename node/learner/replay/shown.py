@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from common.config import ConfigError, load
 from common.output.command import UserError
-from common.protocol.attempts import AttemptOutcome, Purpose, Transition
+from common.protocol.attempts import Purpose, Transition
 from common.records.readers import DATABASE, ReplayRow, reading, replay_numbers, replay_rows
 from common.records.rows import Example
 from node.learner.replay.replay import USES, Replay, read_uses
@@ -28,18 +26,14 @@ SUPERVISED = Path("supervised") / "supervised.sqlite"
 
 
 class Source(enum.StrEnum):
-    """Where a row comes from, and what learns from it."""
+    """Where a row comes from."""
 
     PROOF = "proof"
-    """Of a verified proof of a train statement."""
+    """Of a verified proof of a train statement; in runs of earlier versions, also of a state inside a failed search."""
     DISPROOF = "disproof"
     """Of a verified proof of a negation."""
-    INNER = "inner proof"
-    """Of the verified proof of a state inside a search that failed."""
     HELD_OUT = "held-out"
-    """Of any of these: measured, never trained on."""
-    OFF_PROOF = "off-proof"
-    """A state off a proof: the value alone learns from it."""
+    """Of either of these: measured, never trained on."""
     SUPERVISED = "supervised"
     """Of the run's banks; not in the buffer."""
 
@@ -48,7 +42,6 @@ class Row(NamedTuple):
     """A row without its text, of which a buffer has too much to keep."""
 
     number: int
-    """Of the transition; minus the number of a state off a proof."""
     source: Source
     theorem: str = ""
     """Empty here and below: supervised."""
@@ -59,7 +52,7 @@ class Row(NamedTuple):
     found_at: int | None = None
     """Training step of the weights that found it; None: not known."""
     steps: int = 0
-    """Remaining steps of the proof; 0: none is known."""
+    """Remaining steps of the proof; 0: supervised."""
     weight: float = 1.0
     """How often training draws it, relative to others."""
 
@@ -81,7 +74,6 @@ class Buffer:
         self.settings = settings
         self._uses = folder / "replay" / USES
         self._replay = Replay(self.database, settings.replay)
-        self._off_proof = settings.trainer.off_proof_share > 0
         self._rows: dict[int, Row] = {}
         self._ordered: list[Row] = []
 
@@ -89,9 +81,7 @@ class Buffer:
         """Add what was recorded since the last call; returns whether it was anything. The first call takes some 20 µs
         for each recorded transition. Raises UnreadableRecords."""
         news = False
-        for row in replay_rows(self.database, self._replay.last_id, self._replay.last_off_proof):
-            if row.number < 0 and not self._off_proof:
-                break  # these come last, and this run does not train on them
+        for row in replay_rows(self.database, self._replay.last_id):
             news = True
             self._add(row)
         if news:
@@ -100,30 +90,21 @@ class Buffer:
         return news
 
     def _add(self, row: ReplayRow) -> None:
-        if row.number > 0:
-            example = Example(row.number, Transition(row.state, row.tactic, row.remaining_steps), row.weight)
-            self._replay.add((example,))
-        else:
-            self._replay.add_off_proof(((-row.number, row.state, row.remaining_steps),))
-        if row.number < 0:
-            source = Source.OFF_PROOF
-        elif row.outcome != AttemptOutcome.PROVED:
-            source = Source.INNER
-        else:
-            source = Source.DISPROOF if row.purpose == Purpose.DISPROVE else Source.PROOF
+        transition = Transition(row.state, row.tactic, row.remaining_steps)
+        self._replay.add((Example(row.number, transition, row.weight),))
+        source = Source.DISPROOF if row.purpose == Purpose.DISPROVE else Source.PROOF
         origin = (row.theorem_id, row.attempt_id, row.purpose, row.recorded, row.found_at)
         self._rows[row.number] = Row(row.number, source, *origin, row.remaining_steps, row.weight)
 
     def _in_order(self) -> list[Row]:
         rows, held_out = self._rows, self._replay.held_out()
         return [
-            *(rows[number] for _, number in self._replay.off_proof()),
             *(rows[number]._replace(source=Source.HELD_OUT) for _, number in held_out),
             *(rows[number] for _, number in self._replay.refs()),
         ]
 
     def rows(self) -> list[Row]:
-        """States off proofs, then what is held out, then what trains, in the order of the window: the newest last."""
+        """What is held out, then what trains, in the order of the window: the newest last."""
         return self._ordered
 
     def row(self, number: int) -> Row:
@@ -189,11 +170,8 @@ def reading_of(folder: Path, note: Callable[[str], None]) -> Reading:
     return Reading(tokenizer, Room(config.context, config.longest_tactic), step, checkpoint)
 
 
-def encoded(read: Transition, how: Reading, unsolved: int) -> dict[str, Any]:
-    """The row as the trainer's ranks read it, and the numbers of its tokens. `unsolved`: remaining steps of states that
-    search has not solved."""
-    if not read.tactic and not read.remaining_steps:
-        read = msgspec.structs.replace(read, remaining_steps=unsolved)
+def encoded(read: Transition, how: Reading) -> dict[str, Any]:
+    """The row as the trainer's ranks read it, and the numbers of its tokens."""
     document = transition_document(how.tokenizer, read, how.room)
     told: dict[str, Any] = {"state": read.state, "tactic": read.tactic, "remaining_steps": read.remaining_steps}
     told["left_out"] = document is None

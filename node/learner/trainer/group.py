@@ -276,7 +276,6 @@ def start_config(settings: TrainerSettings, loss: LossSettings, checkpoint: Path
         warmup=settings.warmup,
         loss=loss,
         average_steps=settings.average_steps,
-        unsolved_steps=settings.unsolved_steps,
     )
 
 

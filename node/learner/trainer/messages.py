@@ -41,8 +41,6 @@ class StartConfig(msgspec.Struct, frozen=True):
     loss: LossSettings = LossSettings()
     average_steps: float = 0.0
     """Steps of the moving average of the weights that is published; 0: publish the latest weights."""
-    unsolved_steps: int = 16
-    """Target of the value at states off proofs without a known proof."""
 
 
 class CreateConfig(msgspec.Struct, frozen=True):

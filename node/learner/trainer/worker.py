@@ -52,7 +52,6 @@ class RankWorker:
         self.trainer = Trainer(loaded.model, step_settings(config), device)
         self.trainer.step_number = loaded.step
         self._average_steps = config.average_steps
-        self._unsolved_steps = config.unsolved_steps
         self._average: WeightAverage | None = None
         if loaded.optimizer is not None:
             self.trainer.optimizer.load_state_dict(loaded.optimizer)
@@ -100,9 +99,6 @@ class RankWorker:
         document = self._documents.get((file, number))
         if document is None:
             transition = self._reader(file).read(number)
-            if not transition.tactic:
-                steps = transition.remaining_steps or self._unsolved_steps
-                transition = msgspec.structs.replace(transition, remaining_steps=steps)
             document = transition_document(self.tokenizer, transition, self._room)
             if document is None:
                 self.left_out.add((file, number))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 
 from common.lean import ProofTree
-from node.prover.search.tree import Action, StateNode, Tree, ancestors, bury, settle, take_place
+from node.prover.search.tree import Action, StateNode, ancestors, bury, settle, take_place
 
 
 class NotSolved(ValueError):
@@ -33,28 +33,6 @@ def extract(root: StateNode) -> ProofTree:
         source = node.sources.get(action.tactic, "")
         proofs[node] = ProofTree(action.tactic, action.layout, children, node.state, source)
     return proofs[root]
-
-
-LEAST_INNER_STEPS = 2
-"""Steps of an inner proof. Most have a single one, such as `contradiction` in a branch of a case distinction that led
-nowhere, and say what the policy already knows (LOG.md)."""
-
-
-def inner_proofs(tree: Tree, most: int) -> tuple[ProofTree, ...]:
-    """Proofs of solved states of a tree whose root is not solved, at most `most`, the longest ones first.
-
-    A state that is a part of another one's proof is left out, and so is a state with several goals. Such states are the
-    solved branches of a tactic that left several: without branches, a solved state solves the root.
-    """
-    solved = [
-        node
-        for node in tree.nodes
-        if (node.steps or 0) >= LEAST_INNER_STEPS
-        and "\n\n" not in node.state
-        and all(action.parent.steps is None for action in node.parents)
-    ]
-    solved.sort(key=lambda node: (-(node.steps or 0), node.index))
-    return tuple(extract(node) for node in solved[:most])
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from common.protocol.attempts import (
     KeptSearch,
     PlayParts,
     ResultPart,
-    Transition,
     divide,
 )
 from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply, MalformedMessage, decode, encode
@@ -85,29 +84,6 @@ async def test_only_what_lean_accepts_is_a_proof_and_only_a_verifier_refuses_a_s
     assert kept == STEPS and len(run.replay) == 2
     assert run.matchmaker.standing("t").proved and run.matchmaker.standing("t").failures == 5
     assert (await run.store.call(Store.audit)).sound
-
-
-async def test_inner_proofs_of_failed_searches_train_once_verified(run: Run, bus: Bus, lean_proxy: object) -> None:
-    """Shadowed names are no obstacle; a false claim, a statement of the evaluations and a state without a statement
-    bring nothing, and neither does an attempt that did not ask."""
-    asking = msgspec.structs.replace(planned(9).attempt, inner=4)
-    await run.store.call(Store.dispatch, [Planned(9, asking)], 0.0)
-    (other,) = await dispatch(run, 1)
-    shadowed = "p q : Prop\nh✝ : q\nh : p ∧ q\n⊢ q ∧ p ∧ q"
-    closing = ProofTree("exact h", state="p q : Prop\nh✝ : q\nh : p ∧ q\n⊢ p ∧ q")
-    good = ProofTree("refine ⟨h.2, ?_⟩", ((0,),), (closing,), shadowed)
-    false = ProofTree("intro h", ((0,),), (ProofTree("exact h", state="h : True\n⊢ False"),), "⊢ True → False")
-    scored = ProofTree("trivial", state="⊢ True ∧ True")
-    unclear = ProofTree("exact rfl", state="⊢ ?m.1 = 1")
-    run.data.held_out.add_statement(Theorem("s", "", "True ∧ True"))
-    inner = (good, false, scored, unclear)
-    found = [msgspec.structs.replace(result(each, "failed"), inner=inner) for each in (asking, other)]
-    works = await judged(run, bus, *found)
-    assert (works.verified, works.rejected) == (0, 0)
-    assert {outcome for outcome, _ in outcomes(run).values()} == {"failed"}
-    kept = [each.transition for each in await run.store.call(Store.examples)]
-    assert kept == [Transition(shadowed, good.tactic, 2), Transition(closing.state, closing.tactic, 1)]
-    assert len(run.replay) == 2 and not run.matchmaker.standing("t").proved
 
 
 async def test_a_search_is_kept_if_its_attempt_asked(run: Run, bus: Bus, capsys: pytest.CaptureFixture[str]) -> None:

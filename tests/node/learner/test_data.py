@@ -240,13 +240,13 @@ def test_a_banks_weight_counts_for_supervised_transitions_and_evaluations_too(tm
 
 def test_of_a_bank_the_named_families_alone_are_used_and_all_that_it_holds_out_stays_out(tmp_path: Path) -> None:
     folder = tmp_path / "bank"
-    write_rows(folder / "train.jsonl.gz", [*OTHERS, SAME, statement("s0", "", "0 = 1")])
+    rows = [statement("s0", "", "0 = 1"), statement("s1", "", "9 = 9 ∧ True")]
+    write_rows(folder / "train.jsonl.gz", [*OTHERS, SAME, *rows])
     write_rows(folder / "test.jsonl.gz", [SCORED, statement("t99", "", "9 = 9 ∧ True")])
     write_rows(folder / "transitions.jsonl.gz", [each | {"family": "t"} for each in HARMLESS])
     loaded = data.load(settings(f"{folder}[s]"), tmp_path / "run")
     assert [row.theorem.name for row in (*loaded.train, *loaded.test)] == ["s0", "scored"]
     assert not loaded.supervised and loaded.digest != data.load(settings(str(folder)), tmp_path / "run").digest
-    assert "⊢ 9 = 9 ∧ True" in loaded.held_out
     with pytest.raises(DataError, match="of the families u, v; it has s, t"):
         data.load(settings(f"{folder}[u, v, t]"), tmp_path / "run")
 

@@ -283,7 +283,7 @@ def test_both_keys_name_algorithms(settings: dict[str, str], kind: type[AlphaPro
     learner = LearnerSettings(**settings)  # type: ignore[arg-type]
     learner.check()
     algorithm = algorithm_of(learner)
-    assert type(algorithm) is kind and algorithm.attempt(Purpose.TRAIN, 3) == Asked(Method(method), 6, 3, inner=8)
+    assert type(algorithm) is kind and algorithm.attempt(Purpose.TRAIN, 3) == Asked(Method(method), 6, 3)
 
 
 def test_an_algorithm_that_there_is_not_and_two_at_once_are_refused() -> None:

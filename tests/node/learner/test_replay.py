@@ -54,18 +54,6 @@ def test_the_target_is_the_shortest_known_way_and_a_longer_proof_only_makes_it_n
     assert kept(replay) == [8, 10]  # what has left the window begins again
 
 
-def test_states_off_proofs_keep_the_best_that_is_known_and_leave_when_a_proof_passes_through_them() -> None:
-    replay = Replay(Path("proofs.sqlite"), ReplaySettings(window=3))
-    replay.add_off_proof([(1, "⊢ a", 0), (2, "⊢ b", 4), (3, "⊢ a", 2), (4, "⊢ b", 0), (5, "⊢ b", 7), (6, "⊢ c", 0)])
-    known = [("proofs.sqlite", -3), ("proofs.sqlite", -2), ("proofs.sqlite", -6)]
-    assert replay.off_proof() == known and replay.last_off_proof == 6
-    replay.add_off_proof([(6, "⊢ c", 1), (7, "⊢ d", 0)])  # the first was added before; the oldest leaves
-    assert replay.off_proof() == [*known[1:], ("proofs.sqlite", -7)]
-    replay.add([Example(1, Transition("⊢ b", "simp", 1))])
-    replay.add_off_proof([(8, "⊢ b", 0)])
-    assert replay.off_proof() == [("proofs.sqlite", -6), ("proofs.sqlite", -7)]
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 15), max_size=60), st.lists(st.integers(0, 60), max_size=4))
 def test_a_buffer_filled_in_parts_and_one_that_a_start_makes_are_equal(numbers: list[int], parts: list[int]) -> None:
@@ -199,15 +187,13 @@ def test_counts_are_kept_for_the_next_process(replay: Replay) -> None:
     assert fresh.values()["replay_uses_max"] == 1
 
 
-# --- proofmesh replay: rebuilt, but not while a learner owns the directory; shown as the network reads it -------------
+# --- proofmesh replay: shown as the network reads it ------------------------------------------------------------------
 WINDOW = 5
-
-OLD = ["segment-000001.data", "segment-000001.index", "uses.npz"]
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> RunDirectory:
-    """A run with seven transitions in its records, and files of an earlier version in its buffer's folder."""
+    """A run with seven transitions in its records."""
     directory = RunDirectory(tmp_path, "run")
     directory.open()
     directory.config.write_text(f"[learner.replay]\nwindow = {WINDOW}\n", encoding="utf-8")
@@ -218,27 +204,10 @@ def directory(tmp_path: Path) -> RunDirectory:
         store.record(result(plan.attempt), verdict, now=2.0)
     store.close()
     directory.close()
-    for name in OLD:
-        (directory.replay / name).write_bytes(b"old")
     return directory
 
 
-def test_a_buffer_is_made_anew_from_the_records_when_its_learner_has_left(directory: RunDirectory, called: Run) -> None:
-    directory.open()
-    refused = called(main, "rebuild", directory.path)
-    directory.close()
-    assert refused.code == Exit.FAILED and "is in use by process" in refused.err
-    assert sorted(path.name for path in directory.replay.iterdir()) == OLD
-    made = called(main, "rebuild", directory.path)
-    assert made.code == Exit.DONE and "5 transitions, from 7 recorded ones" in made.out
-    assert list(directory.replay.iterdir()) == []
-    store, replay = Store(directory.database), Replay(directory.database, ReplaySettings(window=WINDOW))
-    replay.fill(store.examples)
-    store.close()
-    assert (len(replay), replay.last_id) == (WINDOW, 7)
-
-
-@pytest.mark.parametrize("argv", [[], ["rebuild"], ["burn", "here"], ["rebuild", "nowhere"], ["rebuild", "Not A Name"]])
+@pytest.mark.parametrize("argv", [[], ["show"], ["burn", "here"], ["show", "nowhere"], ["show", "Not A Name"]])
 def test_what_is_no_run_directory_is_refused_and_not_made(argv: list[str], tmp_path: Path) -> None:
     assert main([*argv[:1], *(str(tmp_path / name) for name in argv[1:])]) == Exit.UNUSABLE
     assert list(tmp_path.iterdir()) == []

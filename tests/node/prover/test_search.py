@@ -15,7 +15,7 @@ from node.prover.policies.combined import ByTurns, Player
 from node.prover.policies.policy import Proposal, log_probabilities, merge_samples
 from node.prover.search.frontier import BestFirstSearch, FrontierSearch, RandomSearch
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.proofs import extract, inner_proofs
+from node.prover.search.proofs import extract
 from node.prover.search.search import Search
 from node.prover.search.simulation import exploration, q_value
 from node.prover.search.tree import Tree
@@ -62,20 +62,6 @@ def test_first_simulations_follow_the_prior_and_then_the_value() -> None:
     assert expand(search, -1.5, {"d": PROVED}) == "C" and search.solved and search.select() is None
     below = ProofTree("c", ((0,),), (ProofTree("d", state="C"),), "B")
     assert search.proof() == ProofTree("b", ((0,),), (below,), "root")
-
-
-def test_a_failed_search_keeps_the_proofs_of_its_solved_branches_longest_first() -> None:
-    search = Search("root")
-    expand(search, -5.0, {"split": goals("A", "B")})
-    while (request := search.select()) is not None and search.statistics.simulations < 12:
-        tactics = {"A": {"a": goals("A1", "A2")}, "A1": {"a1": goals("A3")}, "A3": {"a3": PROVED}, "A2": {"a2": PROVED}}
-        known = tactics.get(request.state, {"on": goals(request.state + "b")})  # B goes on for ever
-        search.feed(request, [Proposal(tactic, 1.0) for tactic in known], -5.0, known)
-    below = ProofTree("a1", ((0,),), (ProofTree("a3", state="A3"),), "A1")
-    whole = ProofTree("a", ((0,), (1,)), (below, ProofTree("a2", state="A2")), "A")
-    assert not search.solved
-    # A1 is a part of A's proof; B has none.
-    assert inner_proofs(search.tree, 8) == (whole,) and inner_proofs(search.tree, 0) == ()
 
 
 def test_a_dead_end_ranks_below_every_untried_sibling_and_is_dead_after_two_rounds() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from common.curves import METRICS, encode_line
 from common.output.command import UserError
-from common.protocol.attempts import AttemptOutcome, StateValue, Transition
+from common.protocol.attempts import Transition
 from common.records import transitions
 from common.records.readers import DATABASE
-from common.records.rows import Verdict, WeightsRow
+from common.records.rows import WeightsRow
 from common.records.store import Store
 from common.records.transitions import TransitionReader
 from node.learner.replay.replay import Replay
@@ -28,24 +28,21 @@ from ui.views.training import training
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    """A run at step 40 with a proof that weights of step 10 found, a disproof, and a proof inside a failed search; the
-    two latter of step 30."""
+    """A run at step 40 with a proof that weights of step 10 found, and a disproof that those of step 30 found."""
     folder = tmp_path / "run"
     folder.mkdir()
     store = Store(folder / DATABASE)
     store.add_theorems([row("easy"), row("false")])
     for version, step in ((1, 10), (2, 30)):
         store.add_weights(WeightsRow(version, step, "d", f"w-{version}"), 1.0)
-    inner = Verdict(AttemptOutcome.FAILED, inner=(Transition("h : 1 ⊢ 2\n⊢ inner", "simp", 1),))
-    told = [("easy", "train", proved(3, 0), 1), ("false", "disprove", proved(2, 10), 2), ("easy", "train", inner, 2)]
+    told = [("easy", "train", proved(3, 0), 1), ("false", "disprove", proved(2, 10), 2)]
     for number, (name, purpose, verdict, weights) in enumerate(told, start=1):
         plan = planned(number, name, purpose)
         store.dispatch([plan], 1.0)
         answer = result(plan.attempt)
         statistics = msgspec.structs.replace(answer.statistics, weights_last=weights)
-        off_proof = (StateValue(f"⊢ off {number}", 0),)
-        store.record(msgspec.structs.replace(answer, statistics=statistics, off_proof=off_proof), verdict, 2.0)
-    (folder / "config.toml").write_text("[learner.replay]\nheld_out = 0\n\n[learner.trainer]\noff_proof_share = 0.1\n")
+        store.record(msgspec.structs.replace(answer, statistics=statistics), verdict, 2.0)
+    (folder / "config.toml").write_text("[learner.replay]\nheld_out = 0\n")
     (folder / METRICS).write_bytes(encode_line(3.0, 40, {"loss": 1.0}))
     (folder / SUPERVISED).parent.mkdir()
     transitions.write(folder / SUPERVISED, [Transition("⊢ bank", "rfl", 1)])
@@ -55,22 +52,22 @@ def store(tmp_path: Path) -> Store:
 def test_rows_are_told_apart_by_where_they_come_from_and_how_old_they_are(store: Store, tmp_path: Path) -> None:
     run = Runs(tmp_path).get("run")
     found = ask(run, "replay")
-    sources = {"proof": 3, "disproof": 2, "inner proof": 1, "off-proof": 3, "held-out": 0, "supervised": 1}
+    sources = {"proof": 3, "disproof": 2, "held-out": 0, "supervised": 1}
     assert found["sources"] == sources
-    assert (found["rows_in_all"], found["total"], found["never_used"], found["step"]) == (9, 9, 9, 40)
+    assert (found["rows_in_all"], found["total"], found["never_used"], found["step"]) == (5, 5, 5, 40)
     # 1. Ages are from the step of the weights that found a row to the run's step.
     ages = found["ages"]
     assert (ages["width"], ages["unknown"], len(ages["counts"]["proof"])) == (30 // AGES + 1, 0, AGES)
     counted = {name: [n for n, count in enumerate(counts) if count] for name, counts in ages["counts"].items()}
-    assert counted == {"proof": [15], "disproof": [5], "inner proof": [5], "off-proof": [5, 15]}
-    newest = {"source": "inner proof", "goal": "⊢ inner", "theorem": "easy", "age": 10}
+    assert counted == {"proof": [15], "disproof": [5]}
+    newest = {"source": "disproof", "goal": "⊢ 11 = 11", "theorem": "false", "age": 10}
     assert found["rows"][0].items() >= newest.items()
     # 2. What is recorded meanwhile is there with the next look.
     plan = planned(4, "easy")
     store.dispatch([plan], 4.0)
     store.record(result(plan.attempt), proved(1, 50), 5.0)
     found = ask(run, "replay")
-    assert (found["rows_in_all"], found["sources"]["proof"], found["rows"][0]["goal"]) == (10, 4, "⊢ 50 = 50")
+    assert (found["rows_in_all"], found["sources"]["proof"], found["rows"][0]["goal"]) == (6, 4, "⊢ 50 = 50")
     assert (found["rows"][0]["age"], found["ages"]["unknown"]) == (None, 1), "no weights found it"
     store.close()
 
@@ -82,7 +79,7 @@ def test_rows_are_found_sorted_cut_and_drawn_by_the_server(store: Store, tmp_pat
     def states(**parameters: str | int) -> list[str]:
         return [each["goal"] for each in ask(run, "replay", **parameters)["rows"]]
 
-    assert states(text="inner") == ["⊢ inner"]
+    assert states(text="11 = 11") == ["⊢ 11 = 11"]
     assert states(text="run-2", source="disproof") == ["⊢ 11 = 11", "⊢ 10 = 10"]
     assert states(source="supervised") == ["⊢ bank"] == states(source="supervised", text="rfl")
     assert states(text="no such") == [] == states(source="no such")
@@ -120,11 +117,9 @@ def test_one_row_is_shown_with_the_tokens_that_the_trainer_reads(store: Store, t
     assert "no checkpoint yet" in before["unread"] and before["state"] == "⊢ 0 = 0"
     checkpoint.save(tmp_path / "run" / "checkpoints" / "step-000003", tiny_model(3), tiny_tokenizer(), step=3)
     config, reader = tiny_model(3).config, TransitionReader(tmp_path / "run" / DATABASE)
-    for number in (1, 6, -2):
+    for number in (1, 5):
         shown = ask(run, "replay-row", number=str(number))
         read = reader.read(number)
-        if number < 0:
-            read = msgspec.structs.replace(read, remaining_steps=settings_of(tmp_path / "run").trainer.unsolved_steps)
         document = transition_document(tiny_tokenizer(), read, Room(config.context, config.longest_tactic))
         assert document is not None
         tokens = [token for name in ("input", "target") for token, _ in shown[name]["tokens"]]
@@ -140,7 +135,7 @@ def test_one_row_is_shown_with_the_tokens_that_the_trainer_reads(store: Store, t
 def test_another_run_of_the_same_name_has_its_own_rows(store: Store, tmp_path: Path) -> None:
     store.close()
     run = Runs(tmp_path).get("run")
-    assert ask(run, "replay")["rows_in_all"] == 9 and training(run, NoQuery())["versions"][0]["results"] == 2
+    assert ask(run, "replay")["rows_in_all"] == 5 and training(run, NoQuery())["versions"][0]["results"] == 1
     (tmp_path / "run" / DATABASE).rename(tmp_path / "old.sqlite")
     Store(tmp_path / "run" / DATABASE).close()
     assert ask(run, "replay")["rows"] == [] and training(run, NoQuery())["versions"] == []

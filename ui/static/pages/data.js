@@ -7,8 +7,8 @@ import { table } from "../lib/table.js";
 
 /** What each source is, and its colour. @type {[string, string, number][]} */
 const SOURCES = [
-  ["proof", "proofs of train statements", 0], ["disproof", "disproofs", 1], ["inner proof", "proofs of states inside failed searches", 2],
-  ["held-out", "held out: measured, never trained on", 3], ["off-proof", "states off proofs: the value alone learns", 6],
+  ["proof", "proofs of train statements", 0], ["disproof", "disproofs", 1],
+  ["held-out", "held out: measured, never trained on", 3],
 ];
 const COLOURS = Object.fromEntries(SOURCES.map(([name, , colour]) => [name, colour]));
 const SAMPLE = 50;
@@ -147,15 +147,15 @@ function rowCard(context) {
 function showRow(data, context) {
   const link = (/** @type {string} */ to, /** @type {string} */ id) => h("a", { href: context.href(to, id) }, shortened(id, 80));
   /** @type {[string, import("../types").Child][]} */
-  const about = [["source", data.source], ["value's target", data.steps ? count(data.steps, "remaining step") : "not solved"]];
+  const about = [["source", data.source], ["value's target", count(data.steps, "remaining step")]];
   if (data.theorem) {
     about.push(["theorem", link("theorem", data.theorem)], ["attempt", [link("attempt", data.attempt), ` (${data.purpose})`]], ["recorded", moment(data.recorded)],
       ["age", data.age === null ? "not known" : count(data.age, "training step")], ["trained on", count(data.uses, "time")], ["weight", number(data.weight)]);
   }
-  const parts = data.unread ? [empty(`Text as it was recorded; ${data.unread}`), h("h3", null, "State"), lean(data.state), h("h3", null, "Tactic"), lean(data.tactic || "(none)")]
+  const parts = data.unread ? [empty(`Text as it was recorded; ${data.unread}`), h("h3", null, "State"), lean(data.state), h("h3", null, "Tactic"), lean(data.tactic)]
     : data.left_out ? [empty("Left out of training: its tactic has too many tokens."), lean(data.state), lean(data.tactic)]
       : ["input", "target"].map((name) => [h("h3", null, name === "input" ? "Input" : "Target", h("span", { class: "quiet" }, ` ${count(data[name].count, "token")}, tokenizer of ${data.checkpoint}`)),
-        data[name].count ? lean(data[name].text) : empty("No tactic: only the value learns from this state."), tokens(data[name])]);
+        lean(data[name].text), tokens(data[name])]);
   return [facts(about), parts];
 }
 
