@@ -138,7 +138,8 @@ def _of_sides(table: Values, filled_in: Values, values: Values) -> Iterator[str]
         yield beyond(found, asked, values)
     # 3. Pictures.
     for file, labels in filled_in.get("pictures", {}).items():
-        if drawn := [found[label] for label in labels if label in found]:
+        drawn = [found[label] for label in labels if label in found]
+        if len(drawn) > 1:  # curves are of the statements that count on all sides
             panels = [(kind, side_curves(drawn, compare(drawn), kind)) for kind in (LEAN_ATTEMPTS, SIMULATIONS)]
             Path(file).parent.mkdir(parents=True, exist_ok=True)
             chart(panels).save(Path(file))
