@@ -207,7 +207,7 @@ def directory(tmp_path: Path) -> RunDirectory:
     return directory
 
 
-@pytest.mark.parametrize("argv", [[], ["show"], ["burn", "here"], ["show", "nowhere"], ["show", "Not A Name"]])
+@pytest.mark.parametrize("argv", [[], ["burn", "here"], ["show", "nowhere"], ["show", "Not A Name"]])
 def test_what_is_no_run_directory_is_refused_and_not_made(argv: list[str], tmp_path: Path) -> None:
     assert main([*argv[:1], *(str(tmp_path / name) for name in argv[1:])]) == Exit.UNUSABLE
     assert list(tmp_path.iterdir()) == []
