@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from common.bus import BusError, BusyError, RemoteFailure
 from common.lean import BadStatement, Outcome, OutcomeKind, ProofTree, Step, Theorem
 from common.life import timeline
-from common.limits import LONGEST
+from common.limits import LONGEST, MOST_CANDIDATES
 from common.protocol import subjects
 from common.protocol.messages import (
     FailureKind,
@@ -66,10 +66,14 @@ class LeanEnvironment:
             raise
 
     async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
-        """Run tactics on the state at the end of the path: one outcome for every tactic. All are lost if there is no
-        usable reply."""
-        if not tactics:
-            return {}
+        """Run tactics on the state at the end of the path: one outcome for every tactic. Those of a request are lost if
+        there is no usable reply."""
+        outcomes: dict[str, Outcome] = {}
+        for start in range(0, len(tactics), MOST_CANDIDATES):
+            outcomes |= await self._outcomes(path, tactics[start : start + MOST_CANDIDATES])
+        return outcomes
+
+    async def _outcomes(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
         try:
             reply = await self._ask(path, tuple(tactics))
         except BusError as error:

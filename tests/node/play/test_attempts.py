@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from common.bus import Bus
-from common.lean import BadStatement, ProofTree, Theorem
+from common.lean import BadStatement, OutcomeKind, ProofTree, Theorem
+from common.limits import MOST_CANDIDATES
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Method, Purpose, unplayed
 from common.records.searches import unpacked
@@ -116,6 +117,13 @@ async def test_statements_that_lean_refuses_are_told_in_its_words(attempts: Atte
     assert result.outcome is AttemptOutcome.BAD_STATEMENT and "Missing.thing" in result.message
     with pytest.raises(BadStatement, match=r"Missing\.thing"):
         await LeanEnvironment(attempts.asking, missing, tactic_timeout=5.0, patience=30.0).open()
+
+
+async def test_more_tactics_than_a_request_holds_are_all_run(attempts: Attempts) -> None:
+    lean = LeanEnvironment(attempts.asking, TWO, tactic_timeout=5.0, patience=30.0)
+    tactics = [f"exact missing_{number}" for number in range(MOST_CANDIDATES + 1)]
+    outcomes = await lean.run((), tactics)
+    assert [*outcomes] == tactics and {each.kind for each in outcomes.values()} == {OutcomeKind.ERROR}
 
 
 async def test_verdicts_do_not_depend_on_the_search(attempts: Attempts) -> None:
