@@ -55,6 +55,11 @@ TAKEN_OUT: dict[str, tuple[Any, ...]] = {
 them. They are passed over with these values: their defaults, and what says what is done without them."""
 
 
+def taken_out(section: str) -> dict[str, tuple[Any, ...]]:
+    """The keys that a section had in earlier versions, with the values that are passed over."""
+    return {name.removeprefix(f"{section}."): off for name, off in TAKEN_OUT.items() if name.startswith(f"{section}.")}
+
+
 class ConfigError(ValueError):
     """A mistake in a configuration file. The message says where, and suggests the closest valid name."""
 

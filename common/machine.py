@@ -159,6 +159,13 @@ other spin for some microseconds, then sleep. Spinning without limit is six to f
 run on the same cores, and sleeping at once takes one and a half times as long (LOG.md)."""
 
 
+def share_cores() -> None:
+    """Let the threads of this process and of its children sleep soon, unless the environment says how they wait. Call
+    it before torch is imported, which reads this once."""
+    for name, value in SHARED_CORES.items():
+        os.environ.setdefault(name, value)
+
+
 def thread_environment(threads: int) -> dict[str, str]:
     """Environment variables for a process that computes with `threads` threads."""
     return {"OMP_NUM_THREADS": str(threads), **SHARED_CORES}

@@ -62,7 +62,9 @@ class NotHere(UserError):
 def kind_of(folder: Path) -> Kind | None:
     """What wrote a folder; None: it is no run, or its name is none that a folder can have."""
     marks = {
-        **{readers.DATABASE: Kind.LEARNER, SELF_PLAY: Kind.SELF_PLAY, ABOUT: Kind.TRAINING},
+        readers.DATABASE: Kind.LEARNER,
+        SELF_PLAY: Kind.SELF_PLAY,
+        ABOUT: Kind.TRAINING,
         EVALUATION: Kind.EVALUATION,
     }
     return next((kind for file, kind in marks.items() if os.path.isfile(folder / file)), None)  # noqa: PTH113

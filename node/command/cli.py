@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import importlib.util
 import io
-import os
 import sys
 import traceback
 from collections.abc import Sequence
 
-from common.machine import SHARED_CORES
+from common.machine import share_cores
 from common.output.command import Exit, UserError, refuse, until_reader_leaves
 from common.output.visible import say, say_data, visible
 from node.mesh.roles import ROLES, Command, Role, resolve
@@ -20,8 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code."""
     if argv is None:
         _never_choke()
-        for name, value in SHARED_CORES.items():  # read when torch is imported, here and in child processes
-            os.environ.setdefault(name, value)
+        share_cores()
     return until_reader_leaves(lambda: _dispatch(list(sys.argv[1:] if argv is None else argv)))
 
 

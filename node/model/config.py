@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from common.config import taken_out
+
 
 class ModelConfigError(ValueError):
     """An invalid configuration; the text says which field is wrong and why."""
@@ -88,9 +90,6 @@ _OPTIONAL = ("window", "full_every", "softcap", "tactic_tokens")
 OPTIONS = {name: getattr(ModelConfig(), name) for name in _OPTIONAL}
 """Fields that the first checkpoints do not have, with the default values that apply there."""
 
-TAKEN_OUT = {"prefix_lm": False}
-"""Fields of earlier versions: they are passed over with these values, which say what is done without them."""
-
 PRESETS = {
     "demo": ModelConfig(),
     # 3.2 M parameters: a CPU trains it in minutes.
@@ -126,7 +125,8 @@ class FileMismatch(ValueError):
 
 def config_from_dict(values: dict[str, Any]) -> ModelConfig:
     """The inverse of `ModelConfig.as_dict`. Raises FileMismatch for unknown fields and invalid values."""
-    values = {name: value for name, value in values.items() if TAKEN_OUT.get(name, ...) != value}
+    gone = taken_out("model")
+    values = {name: value for name, value in values.items() if value not in gone.get(name, ())}
     field_names = {field.name for field in fields(ModelConfig)}
     if unknown := sorted(set(values) - field_names):
         raise FileMismatch(f"the model configuration has fields that this version does not know: {', '.join(unknown)}")

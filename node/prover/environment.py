@@ -74,6 +74,7 @@ class LeanEnvironment:
         return outcomes
 
     async def _outcomes(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        """`run` with one request."""
         try:
             reply = await self._ask(path, tuple(tactics))
         except BusError as error:

@@ -7,7 +7,7 @@ provers, or MODEL@TEMPLATE), and the trainer (`sft` or `hf-sft`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import stamina
 from tokenizers import Tokenizer as TokenizerFile
 
 from common.bus import RemoteFailure
-from common.protocol.messages import FailureKind, OversizedMessage
+from common.protocol.messages import FailureKind, OversizedMessage, TacticReply
 from common.settings import Sampling
 from node.llm.address import BadModel, HubAddress
 from node.llm.models import served_name
@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 TIMEOUT = 60.0
 """Seconds after which a request for conjectures is retried."""
 
-TRIES = 3
-"""How often nodes are asked that fail to answer. Then a statement does not elaborate, a proof is not accepted."""
+retried = stamina.AsyncRetryingCaller(attempts=3, wait_initial=0.2, timeout=None).on(RemoteFailure)
+"""`await retried(ask, ...)` calls again where a node fails to answer: another one may, and a single answer must not end
+a run."""
 
 OLD_NODE = "an inference node of an older version answered a request for conjectures with tactics; update the node"
 
@@ -167,12 +168,15 @@ async def conjecture(asking: Asking, question: Question) -> list[Output]:
         patience=question.patience,
         sampling=Sampling(temperature=question.temperature),
     )
+
+    async def asked() -> TacticReply:
+        reply = await inference.ask(prompt, question.samples, question.rng_seed, conjecture=True)
+        if any(sample.tokens is None for sample in reply.tactics):
+            raise RemoteFailure(OLD_NODE, FailureKind.MALFORMED)
+        return reply
+
     try:
-        async for asked in retried():
-            with asked:
-                reply = await inference.ask(prompt, question.samples, question.rng_seed, conjecture=True)
-                if any(sample.tokens is None for sample in reply.tactics):
-                    raise RemoteFailure(OLD_NODE, FailureKind.MALFORMED)
+        reply = await retried(asked)
     except OversizedMessage:
         return []
     except RemoteFailure as failure:
@@ -180,11 +184,6 @@ async def conjecture(asking: Asking, question: Question) -> list[Output]:
             raise StpError(failure.reason) from failure
         raise
     return [Output(sample.tactic, sample.complete, sample.tokens or 0) for sample in reply.tactics]
-
-
-def retried() -> AsyncIterator[stamina.Attempt]:
-    """Tries of a request. Where one node fails to answer, another one may: a single answer must not end a run."""
-    return stamina.retry_context(on=RemoteFailure, attempts=TRIES, wait_initial=0.2, timeout=None)
 
 
 def _policy(served: str, model: Model) -> str:

@@ -190,11 +190,9 @@ class Proving:
             yield answer
 
     async def _elaborated(self, theorem: Theorem) -> tuple[Theorem, str]:
+        lean = LeanEnvironment(self.place.asking, theorem, tactic_timeout=OPEN_SECONDS, patience=PATIENCE)
         try:
-            async for asked in retried():
-                with asked:
-                    lean = LeanEnvironment(self.place.asking, theorem, tactic_timeout=OPEN_SECONDS, patience=PATIENCE)
-                    await lean.open()
+            await retried(lean.open)
         except BadStatement as error:
             return theorem, str(error) or "Lean rejects it"
         except RemoteFailure as failure:
@@ -212,9 +210,6 @@ class Proving:
         number, (theorem, text) = proof
         await self._gathering.wait()
         try:
-            async for asked in retried():
-                with asked:
-                    return number, await self.place.verify(theorem, ProofTree(text))
+            return number, await retried(self.place.verify, theorem, ProofTree(text))
         except RemoteFailure as failure:
             return number, LeanVerifyReply(accepted=False, reason=f"no verdict: {failure}")
-        raise AssertionError("stamina ends with a result or an error")

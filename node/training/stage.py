@@ -22,7 +22,7 @@ import tomli_w
 import torch
 
 from common import run_folder
-from common.config import TAKEN_OUT
+from common.config import taken_out
 from common.curves import METRICS, About, write_about
 from common.files import write_whole
 from common.seeds import derive_seed
@@ -461,7 +461,7 @@ def check_same(settings: StageSettings, found: Checkpoint, path: Path, ranks: in
     before = {**default, **before}
     changed = {name: (before[name], now[name]) for name in FIXED if before[name] != now[name]}
     # What was taken out is off now.
-    gone = {name.removeprefix("data."): off[0] for name, off in TAKEN_OUT.items() if name.startswith("data.")}
+    gone = {name: off[0] for name, off in taken_out("data").items()}
     data_before, data_now = {**gone, **default["data"], **before["data"]}, {**gone, **now["data"]}
     for each in (data_before, data_now):
         each["sources"] = [modern(source) for source in each["sources"]]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from common.limits import Natural, Positive
+from common.machine import share_cores
 from node.llm.address import BadModel, HubAddress, parse_hub_address
 from scripts.bench.harness import Pace, Part, Results, machine, medians
 
@@ -100,7 +101,7 @@ class Engine(Part):
 
     def measure(self) -> Results:
         """All measurements, with settings and facts of the machine."""
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads are slow on a shared machine
+        share_cores()
         import torch
 
         pace = Pace(self.limit)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from common.limits import Positive
+from common.machine import share_cores
 from scripts.bench.harness import Pace, Part, Results, machine
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Train(Part):
 
     def measure(self) -> Results:
         """Medians for every case, beside what the hardware could do."""
+        share_cores()
         import torch
 
         from node.training.estimate import flops_per_token, peak_speed, product_speed

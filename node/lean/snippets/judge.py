@@ -71,8 +71,6 @@ class FileJudge:
         self._seconds = seconds
         self._files = FileVerifier(toolchain, at_once=at_once, seconds=seconds, memory_mb=memory_mb)
         self._proofs = Verifier(toolchain, at_once=max(1, at_once // 2), seconds=seconds, memory_mb=memory_mb)
-        self._places = asyncio.Semaphore(at_once)
-        """For files that are verified: each has a reader of its own, a process."""
 
     async def judge(self, snippet: Snippet) -> Judgement:
         """The judgement on a snippet. Raises NoJudgement."""
@@ -89,8 +87,7 @@ class FileJudge:
                 if reply.accepted:
                     return Judgement(Verdict(True, reply.axioms), seconds=seconds)
         # The worker found no error in the file, so the slower salvage of files with errors is not needed.
-        async with self._places:
-            (judged,) = [each async for each in self._files.verify([from_text(snippet.code)], salvage=False)]
+        judged = await self._files.judge_text(snippet.code, salvage=False)
         report = judged.report
         found = judgement(report, self._seconds, seconds)
         if snippet.allow_own_syntax or not found.verdict.accepted:
@@ -100,11 +97,10 @@ class FileJudge:
 
     async def _compared(self, snippet: Snippet) -> Judgement:
         """The judgement on a snippet that must prove given theorems. Raises NoJudgement."""
-        async with self._places:
-            started = time.monotonic()
-            problems, verdicts, _ = await self._files.compare(
-                [from_text(snippet.code, SNIPPET)], [from_text(_reference(snippet), REFERENCE)]
-            )
+        started = time.monotonic()
+        problems, verdicts, _ = await self._files.compare(
+            [from_text(snippet.code, SNIPPET)], [from_text(_reference(snippet), REFERENCE)]
+        )
         if wrong := next((each for each in problems if each.file.startswith(REFERENCE)), None):
             raise NoJudgement(f"`against` cannot be used: {wrong.problem}")
         problem = next((each.problem for each in problems), "")

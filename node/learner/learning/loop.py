@@ -119,7 +119,7 @@ class Learning:
         schedule, batch = self._run.settings.schedule, self._run.settings.trainer.learning_batch()
         budget = schedule.pause_budget if schedule.pause == "always" else schedule.training_budget
         owed = steps_owed(schedule, batch, self._run.replay.last_id, self.steps)
-        if owed and not self._run.data.supervised and not self._run.replay.refs():
+        if owed and not self._run.data.supervised and not self._run.replay.trains:
             return 0  # all that was found is held out
         return steps_due(schedule, batch, owed, waited, self.time, budget)
 

@@ -121,6 +121,11 @@ class Replay:
             self._held_out.pop(key, None)
             self._held_out[key] = ref
 
+    @property
+    def trains(self) -> bool:
+        """Whether it has a transition to train on."""
+        return len(self._window) > len(self._held_out)
+
     def refs(self) -> list[Ref]:
         """The transitions to train on, those that were proved least lately first."""
         return [ref for key, ref in self._window.items() if key not in self._held_out]

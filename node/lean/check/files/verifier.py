@@ -270,9 +270,14 @@ class FileVerifier:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     async def verify_text(self, text: str, *, salvage: bool = True, own: bool = False) -> FileReport:
+        """The report on a text; see `judge_text`."""
+        return (await self.judge_text(text, salvage=salvage, own=own)).report
+
+    async def judge_text(self, text: str, *, salvage: bool = True, own: bool = False) -> Judged:
         """Verify a text that imports no other file of the user; see `verify`. One that waits has no process yet."""
-        async with self._texts, aclosing(self.verify([from_text(text)], salvage=salvage, own=own)) as judged:
-            return (await anext(judged)).report
+        async with self._texts:
+            (judged,) = [each async for each in self.verify([from_text(text)], salvage=salvage, own=own)]
+            return judged
 
     async def verify(
         self,
@@ -360,10 +365,11 @@ class FileVerifier:
         """Check that a submission proves what a reference states. The reference may use `sorry`.
 
         Returns the reports on files with problems, a verdict for each theorem of the reference, and the values in the
-        submission of definitions that the reference leaves open.
+        submission of definitions that the reference leaves open. A submission that waits has no process yet.
         """
-        (compared,) = [each async for each in self.compare_many([submission], reference)]
-        return compared
+        async with self._texts:
+            (compared,) = [each async for each in self.compare_many([submission], reference)]
+            return compared
 
     async def compare_many(
         self, submissions: Sequence[Sequence[SourceFile]], reference: Sequence[SourceFile]
