@@ -85,9 +85,16 @@ class FrontierSearch(TreeSearch):
         super().reject(proof)
         self._return_aside()
 
+    def _begin_round(self) -> list[StateNode]:
+        woken = super()._begin_round()
+        for node in woken:
+            self._wait(node)
+        self._return_aside()
+        return woken
+
     def _wait(self, node: StateNode) -> None:
         """Enter a state into the frontier. This replaces an earlier entry of the state."""
-        if node.exhausted:
+        if node.exhausted or node.resting:
             return
         self._entered += 1
         self._entries[node] = self._entered

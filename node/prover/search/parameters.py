@@ -48,7 +48,8 @@ class SearchParameters:
     the same tactics again. 1.5 proves more where proofs are long (docs/results.md). 0: the temperature of the first
     samples, as in the pseudocode."""
     dead_after: Positive = 2
-    """A state without live tactics is dead after this many expansions."""
+    """A state without live tactics rests after this many expansions. When nothing else is left in the tree, a new round
+    begins: each of these states may be expanded once more."""
     length_exponent: Share = 0.5
     """Best-first search: α in Σ log p / L^α for a path of L tactics (BFS-Prover). 0 is the order of GPT-f and ReProver,
     1 the mean."""

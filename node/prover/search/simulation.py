@@ -26,7 +26,7 @@ from common.lean import Outcome, OutcomeKind, ProofTree, Step
 from node.prover.policies.policy import Proposal
 from node.prover.search import proofs
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.tree import Action, StateNode, Tree, Walk, add_mass, bury
+from node.prover.search.tree import Action, StateNode, Tree, Walk, add_mass, bury, wake
 
 # Python 3.11 looks up an enum's member with a function call, and `expand` needs these for every tactic.
 LOST, GOALS, PROVED = OutcomeKind.LOST, OutcomeKind.GOALS, OutcomeKind.PROVED
@@ -101,6 +101,8 @@ class TreeSearch(ABC):
         )
         self.statistics = SearchStatistics()
         self._walks: dict[StateNode, Walk] = {}
+        self._most_expansions = self.parameters.dead_after
+        """A state without live tactics rests after so many expansions: one more in every round."""
         self._refusals = proofs.Refusals()
 
     @abstractmethod
@@ -177,19 +179,22 @@ class TreeSearch(ABC):
         expand(self.tree, node, proposals, outcomes, statistics, known)
         walk = self._walks.pop(node)
         leave(walk)
-        node.exhausted = node.exhausted or exhausted or 0 < lost == len(new) or self._given_up(node)
-        # 3. Back up the value, and that the leaf is dead, if it is.
+        node.exhausted = node.exhausted or exhausted or 0 < lost == len(new)
+        node.resting = not node.live and node.expansions + 1 >= self._most_expansions
+        # 3. Back up the value, and that the leaf is dead, if it is. If that leaves nothing, a new round begins.
         self._learn(walk, proposals, leaf_value(node, value, self.parameters, lost=lost > 0))
         bury(node)
+        if self.tree.root.dead:
+            self._begin_round()
         # 4. Count.
         statistics.simulations += 1
         statistics.expansions_lost += lost > 0
         return True
 
-    def _given_up(self, node: StateNode) -> bool:
-        """Whether a state without live tactics was sampled often enough. The root is sampled as long as the budget
-        lasts: nothing else is left to do."""
-        return not node.live and node.expansions + 1 >= self.parameters.dead_after and node is not self.tree.root
+    def _begin_round(self) -> list[StateNode]:
+        """Every resting state may be expanded once more. Returns these states."""
+        self._most_expansions += 1
+        return wake(self.tree)
 
     def abandon(self, leaf: Leaf) -> None:
         """Cancel a simulation in flight. The tree is as before its selection."""

@@ -101,6 +101,8 @@ class StateNode:
     losses: int = 0
     exhausted: bool = False
     """The policy has no further tactic for this state."""
+    resting: bool = False
+    """No live tactic was found here in as many expansions as a state gets. A new round wakes it (`wake`)."""
     dead: bool = False
     steps: int | None = None
     """Length of the longest branch of the shortest known proof. None while unsolved."""
@@ -265,12 +267,13 @@ def settle(action: Action) -> None:
 def bury(node: StateNode) -> None:
     """Propagate a dead state to the actions and states above it.
 
-    A state is dead when it is exhausted and all its actions are dead. An action is dead when one of its branches is.
+    A state is dead when it is exhausted or rests, and all its actions are dead. An action is dead when one of its
+    branches is.
     """
     queue = [node]
     while queue:
         node = queue.pop()
-        if node.dead or node.live or not node.exhausted or node.steps is not None:
+        if node.dead or node.live or not (node.exhausted or node.resting) or node.steps is not None:
             continue
         node.dead = True
         for action in node.parents:
@@ -278,3 +281,16 @@ def bury(node: StateNode) -> None:
                 action.dead = True
                 action.parent.live -= 1
                 queue.append(action.parent)
+
+
+def wake(tree: Tree) -> list[StateNode]:
+    """Wake all resting states, and return them. What is dead afterwards is so because the policy is exhausted there."""
+    woken = [node for node in tree.nodes if node.resting]
+    for node in tree.nodes:
+        node.resting = node.dead = False
+        for action in node.actions:
+            action.dead = action.forbidden
+        node.live = sum(not action.dead for action in node.actions)
+    for node in tree.nodes:
+        bury(node)
+    return woken

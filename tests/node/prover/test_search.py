@@ -20,7 +20,7 @@ from node.prover.search.search import Search
 from node.prover.search.simulation import exploration, q_value
 from node.prover.search.tree import Tree
 from node.prover.search.turns import TurnSearch
-from tests.node.prover.toys import ERROR, PROVED, Says, attempt, expand, goals
+from tests.node.prover.toys import ERROR, PROVED, Says, attempt, check_marks, expand, goals
 
 
 def test_q_falls_by_a_percent_per_step_and_exploration_grows_with_visits() -> None:
@@ -79,6 +79,24 @@ def test_a_dead_end_ranks_below_every_untried_sibling_and_is_dead_after_two_roun
     assert [action.dead for action in root.actions] == [True, False, False]
     assert expand(search, -5.0, {"b2": goals("B2")}) == "B"  # B has an action now, and its value counts again
     assert not root.actions[1].dead and expand(search, -5.0, {"b3": PROVED}) == "B2" and search.solved
+
+
+def test_when_nothing_is_left_every_dead_state_is_sampled_once_more_and_not_the_root_alone() -> None:
+    search = Search("root")
+    expand(search, -5.0, {"a": goals("A"), "b": goals("B")}, [2.0, 1.0])
+    expand(search, -5.0, {"a1": goals("A1")})
+    states: list[str] = [expand(search, -5.0, {"bad": ERROR}) for _ in range(16)]
+    # The first round ends when all four states have two expansions, each further one when all have one more.
+    assert [sorted(states[start:end]) for start, end in ((0, 6), (6, 10), (10, 14))] == [
+        ["A", "A1", "A1", "B", "B", "root"],
+        *2 * [["A", "A1", "B", "root"]],
+    ]
+    check_marks(search)
+    while (leaf := search.select()) is not None and leaf.state != "B":
+        search.feed(leaf, [Proposal("bad", 1.0)], -5.0, {})
+    assert leaf is not None
+    search.feed(leaf, [Proposal("good", 1.0)], -5.0, {"good": PROVED})
+    assert search.solved and search.proof().tactic == "b"
 
 
 def test_a_root_without_legal_tactic_is_sampled_as_long_as_the_budget_lasts_and_asks_only_for_new_tactics() -> None:
@@ -199,11 +217,12 @@ def test_a_merged_state_takes_the_better_score_and_is_wanted_again() -> None:
     assert grow(search, ("d", -1.0, "")) == "D" and search.solved and search.proof().tactic == "late"
 
 
-def test_expanded_states_are_sampled_again_in_the_same_order_until_they_are_dead() -> None:
+def test_expanded_states_are_sampled_again_in_the_same_order() -> None:
     search = best_first(0.0)
     grow(search, ("a", -1.0, "A"), ("b", -2.0, "B"))
-    # No tactic is legal at A and B: after two rounds they are dead, and only the root is left.
-    assert [grow(search) for _ in range(7)] == ["A", "B", "root", "A", "B", "root", "root"]
+    # No tactic is legal at A and B: after two expansions each they rest. Then a new round begins, with one expansion
+    # for each state.
+    assert [grow(search) for _ in range(9)] == 3 * ["A", "B", "root"]
 
 
 def test_random_search_follows_its_seed_and_picks_old_and_new_states_alike_whatever_their_probability() -> None:

@@ -106,7 +106,7 @@ def check_marks(search: ProofSearch) -> None:
         assert node.steps == min((a.steps for a in node.actions if a.steps is not None), default=None)
         assert (node.best is None) == (node.steps is None)
         assert node.live == sum(not action.dead for action in node.actions)
-        assert node.dead == (node.exhausted and not node.live and node.steps is None)
+        assert node.dead == ((node.exhausted or node.resting) and not node.live and node.steps is None)
         above = ancestors(node)
         for action in node.actions:
             assert action.dead == (action.forbidden or any(child.dead for child in action.children))
