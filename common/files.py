@@ -5,18 +5,32 @@ An atomic write goes to a temporary path in the same folder, which is then renam
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import os
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import msgspec
 
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that are not JSON of the wanted type: bytes that are not UTF-8, and values that nest
 without end, have errors of their own."""
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to read its bytes, decompressed if its name ends in `.gz`. Raises OSError, also while the content is
+    read, and also for damaged compressed data."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield cast(BinaryIO, file)
+    except (EOFError, zlib.error) as error:
+        raise OSError(f"damaged compressed data: {error}") from error
 
 
 @contextmanager

@@ -215,8 +215,9 @@ class LifeSettings(WebSettings):
     to the broker. Any address except loopback needs a token or `client_ca`."""
 
     token: str = field(default="", repr=False)
-    """What programs that read /metrics send as `Authorization: Bearer TOKEN`; empty takes PROOFMESH_TOKEN, and without
-    both none is needed. Without it, /healthz says `ok` or `unhealthy`, and no more."""
+    """What programs that read /metrics send as `Authorization: Bearer TOKEN`; empty takes PROOFMESH_TOKEN. Without
+    both none is needed, and the node listens on loopback only. Who does not send it gets `ok` or `unhealthy` from
+    /healthz, and no more."""
 
     metrics_port: Port = 0
     """Port of /metrics and /healthz; 0 takes a free port, which the registry and the log show."""

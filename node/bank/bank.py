@@ -7,21 +7,19 @@ only the checks of the bank may read it (`data/generators/lean_check.py`).
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import random
 import re
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import BinaryIO, Protocol, TypeVar
 
 import msgspec
 
-from common.files import NOT_JSON, bundled_bank, write_whole
+from common.files import NOT_JSON, bundled_bank, unpacked, write_whole
 from common.lean import Context, Place, ProofTree, TacticRule, Theorem
 from common.output.command import UserError
 from node.lean.text.allowed import BadRule, rule_of
@@ -262,15 +260,15 @@ def _remedy(directory: Path) -> str:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[gzip.GzipFile]:
+def _opened(path: Path) -> Iterator[BinaryIO]:
     """The decompressed content of a file. Raises BankError, also while the content is read."""
     try:
-        with gzip.open(path) as file:
+        with unpacked(path) as file:
             yield file
     except FileNotFoundError:
         available = ", ".join(splits(path.parent)) or "none"
         raise BankError(f"{path}: no such file (splits in this bank: {available}); {_remedy(path.parent)}") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise BankError(f"{path}: cannot be read ({error}); {_remedy(path.parent)}") from error
 
 

@@ -285,7 +285,7 @@ class StatsSettings:
     """Show the content of a theorem bank."""
 
     bank: Annotated[str, tyro.conf.Positional]
-    """Its folder, or `pocket`, `witness` or `textbook`, which are part of proofmesh."""
+    """Its folder, or the name of one that is part of proofmesh, such as `pocket` (all: `proofmesh bank list`)."""
 
 
 @dataclass
@@ -293,7 +293,7 @@ class CheckSettings:
     """Check that a theorem bank is complete, and that it was made for this Lean."""
 
     bank: Annotated[str, tyro.conf.Positional]
-    """Its folder, or `pocket`, `witness` or `textbook`, which are part of proofmesh."""
+    """Its folder, or the name of one that is part of proofmesh, such as `pocket` (all: `proofmesh bank list`)."""
 
     lean: LeanSettings = field(default_factory=LeanSettings)
     """The Lean to compare with the one under which its statements were tried (--lean.project)."""

@@ -6,20 +6,18 @@ A row is a dictionary: of JSON, JSON lines or parquet, or of a statement in a `.
 from __future__ import annotations
 
 import codecs
-import gzip
 import os
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import msgspec
 
-from common.files import NOT_JSON
+from common.files import NOT_JSON, unpacked
 from node.bank import bank
 from node.bank.bank import BankError
 from node.bank.known import KNOWN, DataSet, known
@@ -216,9 +214,9 @@ def _file(path: Path) -> Iterator[Row]:
 def _opened(path: Path) -> Iterator[BinaryIO]:
     """The decompressed content of a file. Raises BankError, also while the content is read."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield cast(BinaryIO, file)
-    except (OSError, EOFError, zlib.error) as error:
+        with unpacked(path) as file:
+            yield file
+    except OSError as error:
         raise BankError(f"{path}: cannot be read ({error}); replace the file if it is damaged") from error
 
 

@@ -48,8 +48,7 @@ class SuggestSettings:
     """The policy: see `prove --policy`."""
 
     url: str = ""
-    """Broker of a running mesh, whose inference nodes are asked; empty: in this process. A broker with keys does not
-    let clients ask them."""
+    """Broker of a running mesh, whose inference nodes are asked; empty: in this process."""
 
     run: str = ""
     """The folder of a run, whose newest network is asked: short for `--policy own:RUN`. With --url: the name of the

@@ -7,7 +7,6 @@ both in version 1 (Benchmark 4, arXiv 2306.15626) and in version 2, which adds `
 
 from __future__ import annotations
 
-import gzip
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from common.files import NOT_JSON, write_whole
+from common.files import NOT_JSON, unpacked, write_whole
 from common.lean import Theorem
 from common.records import readers as run_proofs
 from node.bank import bank
@@ -591,7 +590,7 @@ def stated(text: str) -> str:
 def lines(path: Path) -> Iterator[tuple[str, Row]]:
     """The rows of a .jsonl or .jsonl.gz file, each with its file and line for messages. Raises InputError."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with unpacked(path) as file:
             for number, line in enumerate(file, start=1):
                 where = f"{path}, line {number}"
                 if not line.strip():
@@ -601,7 +600,7 @@ def lines(path: Path) -> Iterator[tuple[str, Row]]:
                 except NOT_JSON as error:
                     raise InputError(f"{where}: not a JSON object ({error}): {line[:60]!r}") from error
                 yield where, row
-    except (OSError, EOFError) as error:
+    except OSError as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
 
 

@@ -141,9 +141,9 @@ class LearnerSettings:
     bank: str = ""
     """Folder of the theorem bank; empty: the bank that comes with proofmesh."""
     banks: list[str] = field(default_factory=list)
-    """Several banks in place of one, each FOLDER*WEIGHT or FOLDER[FAMILY, ...]*WEIGHT (`pocket` and `witness` come with
-    proofmesh). By the weights new theorems are attempted, supervised transitions trained on, and statements evaluated.
-    """
+    """Several banks in place of one, each FOLDER*WEIGHT or FOLDER[FAMILY, ...]*WEIGHT. The names of banks that come
+    with proofmesh, such as `pocket` and `wheels`, are folders, too. By the weights new theorems are attempted,
+    supervised transitions trained on, and statements evaluated."""
     budget_factors: list[str] = field(default_factory=list)
     """Banks with long proofs, each FOLDER*FACTOR: their attempts and evaluations get this many times the simulations.
     """

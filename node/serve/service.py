@@ -58,8 +58,8 @@ class ServeSettings(WebSettings):
 
     api_key: str = ""
     """The key that clients must send as `Authorization: Bearer KEY`. If empty, LEAN_SERVER_API_KEY of the environment;
-    without both, no key is needed. A key in a flag is visible in the list of processes; use the environment or a file.
-    """
+    without both, no key is needed, and `serve` listens on loopback only. A key in a flag is visible in the list of
+    processes; use the environment or a file."""
 
     url: str = ""
     """A broker, nats://HOST:PORT: the lean-proxies of its run check the snippets. Empty: workers of this process."""

@@ -517,7 +517,7 @@ def choose_final(work: Work, round: int) -> None:
             for name, attempted in total.items()
             if (theorem := data.get(name) or conjectured.get(name)) is not None
         ]
-        verified = final_examples(rows, work.settings.final)
+        verified = final_examples(rows, work.settings.final, work.settings.seed)
         initial, initial_pairs = initial_examples(work)
         work.store.add_examples(round, [*initial, *verified], [*initial_pairs, *pairs])
     work.reach(round, Stage.SELECTED)

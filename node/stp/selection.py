@@ -176,7 +176,7 @@ def proof_weight(proof: Proof, settings: ProverSettings) -> float:
     return math.exp(-settings.per_character * proof.length - settings.per_second * proof.seconds)
 
 
-def final_examples(attempted: Sequence[Tried], settings: FinalSettings, seed: int = 0) -> list[ProverExample]:
+def final_examples(attempted: Sequence[Tried], settings: FinalSettings, seed: int) -> list[ProverExample]:
     """The proofs for the final training, sorted by name and text, with weight 1: at most `settings.proofs` distinct
     proofs per theorem, drawn by the seed. Conjectures with a rate above the limit are left out.
 

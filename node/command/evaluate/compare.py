@@ -25,7 +25,7 @@ import tyro
 from common.limits import Natural
 from common.output.command import Exit, UserError, command
 from common.output.visible import say
-from common.output.words import number_of
+from common.output.words import number_of, percent
 from common.report.table import Cell, Column, Table, Tone, as_document, right
 
 if TYPE_CHECKING:
@@ -175,8 +175,8 @@ def _seeds(side: SideFacts) -> str:
     if len(side.rates) < 2:
         return ""
     mean = sum(side.rates) / len(side.rates)
-    rates = ", ".join(_percent(rate) for rate in side.rates)
-    return f"; {_percent(mean)} ± {100 * side.deviation:.1f} over seeds ({rates})"
+    rates = ", ".join(percent(rate) for rate in side.rates)
+    return f"; {percent(mean)} ± {100 * side.deviation:.1f} over seeds ({rates})"
 
 
 def _statements(comparison: Comparison) -> str:
@@ -215,8 +215,8 @@ def _add(table: Table, title: str, row: Difference, tone: Tone = "") -> None:
     change = f"{_signed(row.difference)} [{_signed(row.low)}, {_signed(row.high)}]"
     table.add(
         Cell(title, tone),
-        _percent(row.first),
-        _percent(row.second),
+        percent(row.first),
+        percent(row.second),
         Cell(change, "good" if row.low > 0 else "bad" if row.high < 0 else ""),
         _p(row.p),
         str(row.only_first),
@@ -307,12 +307,8 @@ def _range(least: int, most: int) -> str:
     return str(most) if least == most else f"{least} to {most}"
 
 
-def _percent(share: float) -> str:
-    return "-" if math.isnan(share) else f"{100 * share:.1f}%"
-
-
 def _from(share: float, more: float) -> str:
-    return f"{100 * share:.0f}-{100 * (share + more):.0f}%" if more else _percent(share)
+    return f"{100 * share:.0f}-{100 * (share + more):.0f}%" if more else percent(share)
 
 
 def _signed(share: float) -> str:

@@ -22,7 +22,7 @@ import tyro
 
 from common.output.command import Exit, command, refuse
 from common.output.visible import visible
-from common.output.words import duration, number_of
+from common.output.words import duration, number_of, percent
 from common.report.table import Table, as_document
 from common.statistics import wilson
 from node.eval.folder import PLAN, Evaluation, FolderError, Standing, budgets_in_words, library_in_words, read
@@ -240,7 +240,7 @@ def _show_group(console: Console, rows: Sequence[Row], names: Mapping[str, str])
     for row in rows:
         name = names[row.folder]
         solved = f"{_number(row.solved)} of {row.counted}"
-        rate = f"{_percent(row.rate)} [{_range(row.low, row.high)}]"
+        rate = f"{percent(row.rate)} [{_range(row.low, row.high)}]"
         numbers = f" {solved:>14} {rate:>20} {row.lean_attempts:>14,} {duration(row.wall_seconds):>7}"
         fits = len(name) <= width
         console.print(line(f"{name:<{width}}{numbers if fits else ''}"), soft_wrap=True)
@@ -262,7 +262,7 @@ def _about(row: Row) -> Text:
     if row.passes > 1:
         parts.append((f"any pass: {row.any}", ""))
     if not math.isnan(row.rate_without_flawed):
-        parts.append((f"without flawed ones: {_percent(row.rate_without_flawed)}", ""))
+        parts.append((f"without flawed ones: {percent(row.rate_without_flawed)}", ""))
     if row.not_elaborated:
         parts.append((f"not elaborated: {row.not_elaborated}", ""))
     if row.undecided:
@@ -294,10 +294,6 @@ def show_detail(evaluation: Evaluation, console: Console | None = None) -> None:
 def _number(value: float) -> str:
     """A number of solved statements. With several passes it may have a fraction."""
     return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
-
-
-def _percent(share: float) -> str:
-    return "-" if math.isnan(share) else f"{100 * share:.1f}%"
 
 
 def _range(low: float, high: float) -> str:

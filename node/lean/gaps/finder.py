@@ -152,9 +152,9 @@ async def _goals(process: TextProcess, place: Position, limit: float) -> Goals:
 
 # --- Finds the gaps of a file. Lean elaborates the file for the goals, and again to tell proofs from data ------------
 #
-# goals      a worker elaborates the unchanged file, and shows the goal at each `sorry` commands   another process
-# compiles the file at the same time, and reports the positions of its commands and its errors proofs     the worker
-# elaborates the file with probes (`probes.py`), from the first probe on
+# goals      a worker elaborates the unchanged file, and shows the goal at each `sorry`
+# commands   another process compiles the file at the same time, and reports where its commands and errors are
+# proofs     the worker elaborates the file with probes, from the first probe on
 
 
 NO_GOAL = "Lean shows no goal here: it does not elaborate this `sorry`, or does not know its type"

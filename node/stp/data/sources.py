@@ -17,7 +17,6 @@ STP's published data (kfdong/STP_Lean_0320 and STP_Lean_SFT) has rows of `prompt
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from common.files import NOT_JSON
+from common.files import NOT_JSON, unpacked
 from common.lean import Context, ProofTree, Theorem
 from node.bank import bank, statements
 from node.bank.bank import BankError, load_proofs
@@ -165,12 +164,12 @@ def _rows(source: Source) -> Iterator[tuple[str, Row | str]]:
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     """The lines of a file that are not empty, with their locations. Raises BankError."""
     try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError) as error:
+        with unpacked(path) as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield f"{path}, line {number}", line
+    except OSError as error:
         raise BankError(f"{path}: cannot be read ({error}); check whether the file is damaged") from error
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if line.strip():
-            yield f"{path}, line {number}", line
 
 
 # --- rows of STP's published data -------------------------------------------------------------------------------------
