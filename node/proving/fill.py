@@ -26,7 +26,7 @@ from common.life.waiting import unless_stopped
 from common.protocol.attempts import AttemptOutcome
 from node.lean.check.files.report import FileMessage
 from node.lean.gaps.gap import FileGaps, Gap
-from node.lean.text.rules import proof_problem
+from node.lean.text.rules import names_problem, proof_problem
 from node.play.attempts import ProvingFailed
 from node.proving.fill_check import Checked, Edit, Fill, FillVerifier, edits_of
 from node.proving.prover import Budget, Found, TheoremProver
@@ -178,7 +178,8 @@ class Filler:
     def _refusal(self, script: Sequence[str]) -> str:
         """Why a proof may not stand in the file; empty if it may. It may come from a prover of a mesh, which could send
         commands, or from an earlier search with another rule for tactics."""
-        return proof_problem("\n".join(script), self._options.rule) if script else ""
+        text = "\n".join(script)
+        return (proof_problem(text, self._options.rule) or names_problem(text)) if script else ""
 
     def _reported(self, result: GapResult) -> GapResult:
         self._progress.ended(result)

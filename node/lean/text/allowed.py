@@ -75,14 +75,17 @@ _RUNS = {
         norm_num1 norm_cast push_cast push_neg exact_mod_cast apply_mod_cast rw_mod_cast assumption_mod_cast mod_cast
         aesop ring_nf abel_nf get_elem_tactic decreasing_tactic decreasing_with bv_omega grind linarith nlinarith
         positivity zify qify contrapose! by_contra! linear_combination tauto itauto interval_cases fin_cases continuity
-        measurability gcongr fun_prop field bound reduce""",
-    "omega": "omega_nat bv_omega lia get_elem_tactic decreasing_tactic decreasing_with",
+        measurability gcongr fun_prop field bound reduce split split_ifs decreasing_trivial clean_wf group nontriviality
+        rify""",
+    "omega": "omega_nat bv_omega lia get_elem_tactic decreasing_tactic decreasing_with decreasing_trivial",
     "grind": "lia cutsat grobner",
-    "decide": "trivial get_elem_tactic norm_num norm_num1 interval_cases aesop decreasing_tactic bv_omega",
-    "assumption": "rwa simpa simpa! trivial get_elem_tactic assumption_mod_cast aesop tauto itauto simp_all",
+    "decide": """trivial get_elem_tactic norm_num norm_num1 interval_cases aesop decreasing_tactic bv_omega
+        decreasing_trivial""",
+    "assumption": """rwa simpa simpa! trivial get_elem_tactic assumption_mod_cast aesop tauto itauto simp_all
+        decreasing_trivial decreasing_trivial_pre_omega""",
     "rw": "rwa erw rw_mod_cast nth_rw simp_rw",
     "rewrite": "rw rwa erw rw_mod_cast nth_rw nth_rewrite simp_rw",
-    "rfl": "eq_refl ac_rfl trivial exact_rfl",
+    "rfl": "eq_refl ac_rfl trivial exact_rfl rfl' apply_rfl",
     "contradiction": "trivial nofun nomatch aesop tauto itauto",
     "cases": "rcases obtain rintro cases' fun_cases aesop tauto itauto",
     "induction": "induction' fun_induction",
@@ -268,6 +271,8 @@ def _check_token(token: Token, tokens: Sequence[Token], number: int, rule: _Comp
             _require("decide", token.text, rule)
     elif token.text == "‹":
         _require("assumption", "‹...›", rule)
+    elif token.text == "∎":
+        raise _Refused("`∎` searches, and is not allowed here")
     elif token.text == "`":
         raise _Refused("a quotation is not allowed here")
     elif token.text == "[" and _is_index(tokens, number):
@@ -294,7 +299,8 @@ def _is_index(tokens: Sequence[Token], number: int) -> bool:
     before = tokens[number - 1] if number else None
     if before is None or before.end != tokens[number].start:
         return False
-    if not (before.kind in ("name", "number") or before.text in _CLOSING) or before.text in _BEFORE_LIST:
+    ends_term = before.kind != "symbol" or before.text in _CLOSING or before.text in ("·", "›", "_")
+    if not ends_term or before.text in _BEFORE_LIST:
         return False
     depth = 0
     for place in range(number, len(tokens)):

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 # --- Recognizes identifiers in Lean text, by the same characters as Lean ---------------------------------------------
@@ -36,6 +37,30 @@ NAME = rf"[{LETTERS}][{_REST}]*"
 """One component of a name."""
 
 _DOTTED = re.compile(rf"{NAME}(?:\.{NAME})*")
+
+
+NO_NAME = rf"[^\W{_REST}]"
+"""A letter or digit to Python that belongs to no name in Lean, such as `ᵒ` and `²`."""
+
+_SYMBOL = r"[^\w\s()\[\]{}⟨⟩.,;:'\"«»]"
+"""A character of a symbol that a library may continue with letters, such as Mathlib's `→o` and `→SL[`."""
+
+_WORDS = tuple(
+    re.compile(rf"{beginning}[\w']*[?%!]*")
+    for beginning in (
+        r"[^\W\d]",
+        rf"(?<={NO_NAME})[{LETTERS}]",  # `αᵒᵖopen`: to Lean, two of these letters belong to no name
+        rf"(?<={_SYMBOL}\w)[{LETTERS}]",  # `→oopen`
+        rf"(?<={_SYMBOL}\w\w)[{LETTERS}]",
+    )
+)
+
+
+def words_in(code: str) -> Iterator[re.Match[str]]:
+    """All words in which Lean may see a keyword. Where a symbol or a number may end, a word begins inside another one.
+    (Numbers directly before a name: see `ambiguity`.)"""
+    for pattern in _WORDS:
+        yield from pattern.finditer(code)
 
 
 def first_word(tactic: str) -> str:
@@ -301,7 +326,18 @@ def ambiguity(bare: str) -> str:
         if match := pattern.search(doubtful):
             line = bare.count("\n", 0, match.start()) + 1
             return f"{match.group()[:20]!r} in line {line} {meaning}"
-    return ""
+    return glued_number(bare)
+
+
+def glued_number(text: str) -> str:
+    """Says where a name stands directly behind a number; empty if it does nowhere. To Lean, `0x1open` is a number and a
+    keyword, and to a pattern of words it is one word."""
+    read = tokens_of(text)
+    for token, following in pairwise(read.tokens):
+        if token.kind == "number" and following.kind == "name" and following.start == token.end:
+            return f"{text[token.start : following.end][:20]!r} is a number with a name directly behind it"
+    rest = text[read.end : read.end + 20]
+    return f"{rest!r} begins with an incomplete number" if rest[:1].isdigit() else ""
 
 
 def _clear(string: str) -> bool:

@@ -12,7 +12,7 @@ import unicodedata
 
 from common.lean import TacticRule
 from node.lean.text.allowed import refusal
-from node.lean.text.lexing import Lexed, ambiguity, folded, lex
+from node.lean.text.lexing import NO_NAME, Lexed, ambiguity, folded, glued_number, lex, tokens_of, words_in
 
 MAX_TACTIC_BYTES = 8 * 1024
 """Size limit of a tactic. Most have one or a few lines; Mathlib's longest have about 4 KB."""
@@ -61,7 +61,7 @@ unfold intro intros fun_prop bound nlinarith tauto
 """
 """Tactics that search or suggest if a question mark follows them."""
 
-_WORDS = re.compile(r"[^\W\d][\w']*[?%!]*")
+_WORD = re.compile(r"[^\W\d][\w']*[?%!]*")
 _LAST_WORD = re.compile(r"(?<![\w'.])([^\W\d][\w']*)[?!]*$")
 _BEFORE_TACTICS = """
 by try repeat repeat' repeat1' all_goals all_goals' any_goals any_goals' focus first on_goal fail_if_success
@@ -69,7 +69,7 @@ success_if_fail solve iterate do then else swap_goals pick_goal work_on_goal cas
 """
 _TAKES_TACTIC = frozenset(_BEFORE_TACTICS.split())
 """Words with a tactic behind them."""
-_SUGGESTION = re.compile(r"\b(?:" + "|".join(_SEARCHING.split()) + r")\s?\?+(?!\w)")
+_SUGGESTION = re.compile(rf"(?:\b|(?<={NO_NAME}))(?:" + "|".join(_SEARCHING.split()) + r")\s?\?+(?!\w)")
 _COMMAND_SIGN = re.compile(r"#[^\W\d]")
 
 
@@ -110,6 +110,17 @@ def proof_problem(script: str, rule: TacticRule | None = None) -> str:
     return _words(lexed) or ambiguity(lexed.bare) or _against(rule, lexed)
 
 
+def names_problem(script: str) -> str:
+    """Why the text of a proof would add names to the file in which it stands; empty if it adds none. `let rec` and
+    `where` declare functions that statements below may read in place of others."""
+    before = ""
+    for token in tokens_of(lex(script).bare).tokens:
+        if token.text == "where" or (token.text == "rec" and before == "let"):
+            return f"`{token.text}` is not allowed here: it declares a name, which statements below could read"
+        before = token.text
+    return ""
+
+
 def _against(rule: TacticRule | None, lexed: Lexed) -> str:
     """Why a rule of the bank, or of who asked, refuses a text; empty if it does not."""
     problem = refusal(lexed.bare, rule) if rule is not None else ""
@@ -125,7 +136,7 @@ def statement_problem(binders: str, conclusion: str) -> str:
             return f"{name}: {problem or lexed.problem}"
         if lexed.comments:
             return f"{name}: comments have no place in a statement"
-        words = _WORDS.findall(lexed.code.replace("«", " ").replace("»", " "))
+        words = (match.group() for match in words_in(lexed.code.replace("«", " ").replace("»", " ")))
         refused = (word for word in words if word in _STATEMENT_WORDS or _reason(word) in _STATEMENT_REASONS)
         if word := next(refused, ""):
             return f"{name}: `{word}` has no place in a statement"
@@ -163,8 +174,11 @@ def header_problem(header: str) -> str:
     for match in re.finditer(r"set_option\s+([^\s]+)", lexed.code):
         if switches_checks_off(match.group(1)):
             return f"the header: the option `{match.group(1)}` is not allowed: it would switch a check off"
+    if problem := glued_number(header):
+        return f"the header: {problem}"
     for text in (lexed.code, folded(lexed.code)):
-        for word in re.findall(r"[\w%]+", text.replace("«", " ").replace("»", " ")):
+        for match in words_in(text.replace("«", " ").replace("»", " ")):
+            word = match.group().rstrip("?!")
             if word in _HEADER_WORDS or any(words.fullmatch(word) for words in _BEGINNINGS.values()):
                 return f"the header: `{word}` is not allowed: it runs code or changes what Lean does"
     return ""
@@ -215,7 +229,7 @@ def _words(lexed: Lexed) -> str:
     """The first forbidden word in code, or word that looks like one, with the reason; empty if there is none."""
     plain = lexed.code.replace("«", " ").replace("»", " ")
     for text, look in ((plain, ""), (folded(plain), " (in look-alike letters)")):
-        for match in _WORDS.finditer(text):
+        for match in words_in(text):
             part = match.group()
             reason = _reason(part) or _reason(part.rstrip("?!"))
             if reason and not (reason in _TACTICS_ONLY and _is_a_name(text, match.start(), match.end())):
@@ -226,6 +240,8 @@ def _words(lexed: Lexed) -> str:
         return f"`{sign.group()}...` is not allowed: a command has no place in a tactic"
     if "@[" in plain:
         return "`@[` is not allowed: an attribute has no place in a tactic"
+    if "∎" in plain:
+        return "`∎` is not allowed: it searches for a proof"
     return "`proofmesh copy` is not allowed: the prover uses it for its own names" if "proofmesh copy" in plain else ""
 
 
@@ -235,7 +251,7 @@ def _is_a_name(code: str, start: int, end: int) -> bool:
     if word.endswith(("?", "!")):
         return False
     # 1. `TACTIC says TACTIC`
-    following = _WORDS.match(behind)
+    following = _WORD.match(behind)
     if word == "says" and (before.endswith(("?", "]")) or (following and following.group() in _SEARCHING.split())):
         return False
     # 2. A part of a longer name, or the name of a binder or an argument.

@@ -96,6 +96,10 @@ async def test_a_proof_that_the_rules_refuse_fills_nothing_whoever_found_it_and_
 
     commands = await filled(Prover({"a": "rfl\n@[simp] theorem x : True := trivial\n#eval 1", "c": "rfl"}))
     assert commands == {"a": "open", "c": "filled"}
+    for hidden in ('exact (fun _ => rfl) 0x0notation:max "2" => 3', "iterate 0x1sorry"):
+        assert await filled(Prover({"a": hidden}), "ring", hidden[:5]) == {"a": "open", "c": "filled"}
+    named = await filled(Prover({"a": "exact (let rec two : Nat := 3; rfl)"}), "omega")
+    assert named == {"a": "open", "c": "filled"}
     banned = Prover({"a": "rfl", "c": "decide"})
     assert (await filled(banned, "rfl"))["c"] == "filled" and banned.asked == ["a", "c"], "a proof from before the ban"
 

@@ -15,6 +15,7 @@ from node.lean.check.files.commands import PROOFS, LookedAt
 from node.lean.check.files.report import DeclarationVerdict, FileReport
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.check.second.calling import SecondKernel
+from node.lean.check.verify.checks import local_name
 from node.lean.check.verify.judge import axioms_problem
 from node.lean.check.verify.verifier import VerificationFailed, Verifier
 from node.lean.settings import LeanProcessSettings
@@ -140,7 +141,7 @@ def declares(header: str) -> bool:
 
 def _behind(header: str, theorem: Theorem) -> Place:
     """A standalone statement as a gap behind its header, with the same options as in its search."""
-    statement = "\n".join(statement_lines(f"theorem {theorem.name}", theorem)).removesuffix("by")
+    statement = "\n".join(statement_lines(f"theorem {local_name(theorem)}", theorem)).removesuffix("by")
     return Place(Context.of(f"{header}\nset_option autoImplicit false\n"), statement, "\n", tactic=False)
 
 

@@ -63,6 +63,8 @@ async def test_a_statement_behind_a_header_with_definitions_and_variables_is_ver
     refused = await verifier.verify(theorem, "  exact ⟨h, h⟩")
     assert not refused.accepted and "mismatch" in refused.reason
     assert not (await verifier.verify(theorem, "  sorry")).accepted
+    named = Theorem("t (h : False)", "", "False", header)
+    assert not (await verifier.verify(named, "  exact h")).accepted, "a name adds no hypothesis"
     with pytest.raises(VerificationFailed):
         await verifier.verify(Theorem("t", "", "True", 'macro "x" : tactic => `(tactic| simp)'), "  trivial")
 

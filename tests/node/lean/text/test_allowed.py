@@ -81,7 +81,11 @@ def test_ordinary_proofs_are_allowed() -> None:
         ("decide", "decide | exact of_decide_eq_true rfl | trivial | simp (config := {decide := true}) | simp +decide"
          " | exact Nat.le_of_ble_eq_true rfl | exact instDecidableEqNat a b", "rfl | simp | omega | exact xs[0]!"),
         ("omega", "omega | have : p := by omega | bv_omega | exact xs[i]", "simp | exact h"),
-        ("assumption", "assumption | exact ‹p› | rwa [h] | simpa using h", "rw [h] | exact h"),
+        ("assumption", "assumption | exact ‹p› | rwa [h] | simpa using h | decreasing_trivial", "rw [h] | exact h"),
+        ("rfl", "rfl | rfl' | apply_rfl | eq_refl", "rw [h] | exact h"),
+        ("get_elem_tactic", "exact xs[i] | exact \"a\"[i] | exact 'a'[i] | exact (·[i]) x | exact ()[i]",
+         "exact xs[i]'h"),
+        ("simp", "split <;> rfl | decreasing_trivial | split_ifs", "exact h.split"),
         ("simp [*]", "simp [*] | exact by simp [*] at h", "simp | simp [h]"),
         ("nomatch", "exact nomatch h | nomatch h", "exact h"),
     ],

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given, seed, settings, strategies as st
 
-from node.lean.text.rules import proof_problem, statement_problem, tactic_problem
+from node.lean.text.rules import header_problem, names_problem, proof_problem, statement_problem, tactic_problem
 from tests.node.lean.tables import cells
 
 FORBIDDEN = """
@@ -20,7 +20,7 @@ intro h; hint | (hint) | try hint | · hint | repeat' (hint) | cases h with x =>
 simp? says simp | have := by hint | { hint } | simp <;> hint | case a => hint | all_goals plausible | refine ?_; (hint)
 elab "x" : tactic => skip | syntax "x" : tactic | macro_rules | def x := 1 | variable (h : p) | deriving instance Foo
 simproc f (1) := g | mutual | run_tacq h => pure () | exact unsafeBaseIO h | simp [h] says skip
-apply_rules [h] | slim_check | hint?
+apply_rules [h] | slim_check | hint? | ∎ | exact ∎
 """.replace("\n", " | ")
 
 ALLOWED = r"""
@@ -79,6 +79,53 @@ def test_a_tactic_begins_in_its_first_column_and_has_no_comments():
     assert "first column" in tactic_problem("  simp") and "first column" in tactic_problem("\nsimp")
     assert "comments" in tactic_problem("simp -- why") and "comments" in tactic_problem("/- why -/simp")
     assert "empty" in tactic_problem("") and "empty" in tactic_problem(" \n")
+
+
+@pytest.mark.parametrize(
+    "number", ["0x1", "1", "1e0", "1.5", "0b1", "1_0", "0x4_", "1e", "0xabcd", "h.1", "1.e", "α₁ 7"]
+)
+@pytest.mark.parametrize(
+    "word", ["set_option maxRecDepth 9 in rfl", "sorry", "macro", "run_tac pure ()", "native_decide"]
+)
+def test_a_number_hides_no_word_behind_it(number, word):
+    text = f"iterate {number}{word}"
+    assert tactic_problem(text) and proof_problem(f"-- a comment\n{text}"), text
+    assert statement_problem("", f"(by {text})") and statement_problem(f"(h : (by {text}))", "True"), text
+    assert header_problem(f'set_option maxRecDepth {number}macro "x" : tactic => `(tactic| rfl)'), number
+
+
+@pytest.mark.parametrize("symbol", ["αᵒᵖ", "α →o", "f →SL", "x²", "x ×ˢ"])
+def test_a_symbol_of_a_library_hides_no_word_behind_it(symbol):
+    assert "not allowed" in tactic_problem(f"exact ({symbol}open Nat in rfl)")
+    assert "no place" in statement_problem("", f"{symbol}set_option maxRecDepth 9 in True")
+    assert "not allowed" in header_problem(f"variable (x : {symbol}macro)")
+    assert not tactic_problem(f"exact ({symbol} x)") and not statement_problem("", f"{symbol} x = y")
+
+
+def test_numbers_and_symbols_of_ordinary_texts_are_no_problem():
+    texts = (
+        "x.1.2 + 1.5 * 2e3 - 0xff = 10",
+        "h1.mp (h₂ 3).2",
+        "xs[0]! + 2⁻¹ • Aᵀ",
+        "«2nd» = x'1",
+        "∑ i ∈ range 10, i ^ 2",
+    )
+    for text in texts:
+        assert not statement_problem("", text) and not tactic_problem(f"exact {text}"), text
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("exact (let rec n : Nat := 2; rfl)", "`rec`"),
+        ("exact f\nwhere f : p := h", "`where`"),
+        ("let rec\n  f : p := h\nexact f", "`rec`"),
+        ("exact Nat.rec h g n -- let rec, where", ""),
+        ("let x := 2\ninduction n using Nat.rec", ""),
+    ],
+)
+def test_what_declares_names_in_a_file(script, says):
+    assert says in names_problem(script) if says else names_problem(script) == ""
 
 
 def test_a_proof_may_have_comments_which_hide_nothing():
