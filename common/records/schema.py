@@ -231,6 +231,3 @@ MIGRATIONS: tuple[str, ...] = (
 """MIGRATIONS[n] takes schema version n to n + 1."""
 
 SCHEMA_VERSION = len(MIGRATIONS)
-
-BEFORE_STATISTICS = 5
-"""The last schema version without the table `theorem_statistics`."""

@@ -1,6 +1,6 @@
 """Builds the prompts of prover models from templates, proof states and theorems. Pure.
 
-`count_tokens` counts lengths in the model's tokens. Without it, lengths are estimated from bytes.
+Their lengths in tokens are estimated from bytes.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from node.lean.text.goals import split_goals
 from node.llm.sampling import ChatMessage, Prompt
 from node.llm.templates import Template, TemplateError, fill
 from node.model.names import Names
-
-CountTokens = Callable[[str], int]
 
 
 class PromptTooLong(UserError, ValueError):
@@ -58,7 +56,6 @@ def tactic_prompt(
     name: str = "",
     steps: Sequence[str] = (),
     premises: Sequence[Premise] = (),
-    count_tokens: CountTokens | None = None,
 ) -> Prompt:
     """The prompt for a tactic at a proof state. `Prompt.dropped` is the number of omitted hypotheses.
 
@@ -75,7 +72,7 @@ def tactic_prompt(
     fixed = {"name": name, "steps": "\n".join(steps)}
 
     def length(shown: str) -> int:
-        return _length(template, _as_prompt(template, fixed | {"state": shown, "premises": ""}), count_tokens)
+        return _length(template, _as_prompt(template, fixed | {"state": shown, "premises": ""}))
 
     shown, dropped = shorten_state(state, lambda text: length(text) <= template.limits.prompt)
     room = template.limits.prompt - length(shown)
@@ -84,7 +81,7 @@ def tactic_prompt(
             f"the goals alone make a prompt of {length(shown):,} tokens; {template.name} reads at most "
             f"{template.limits.prompt:,}"
         )
-    chosen = _fitting([f"{each.marked}\n\n" for each in premises], room, template, count_tokens)
+    chosen = _fitting([f"{each.marked}\n\n" for each in premises], room, template)
     prompt = _as_prompt(template, fixed | {"state": shown, "premises": "".join(reversed(chosen))})
     return Prompt(prompt.text, prompt.messages, dropped)
 
@@ -94,9 +91,7 @@ def with_own_names(template: Template, state: str, tactic: str) -> str:
     return Names(state).show(tactic) if template.names == "canonical" else tactic
 
 
-def proof_prompt(
-    template: Template, theorem: Theorem, *, problem: str = "", count_tokens: CountTokens | None = None
-) -> Prompt:
+def proof_prompt(template: Template, theorem: Theorem, *, problem: str = "") -> Prompt:
     """The prompt for a whole proof. `problem`: the theorem in natural language, if it is available.
 
     A theorem without a header gets the family's header. The problem is omitted if the prompt is too long with it.
@@ -105,7 +100,7 @@ def proof_prompt(
     _must_be(template, "whole-proof")
     for words in dict.fromkeys((problem, "")):
         prompt = _as_prompt(template, _proof_fields(template, theorem, words))
-        length = _length(template, prompt, count_tokens)
+        length = _length(template, prompt)
         if length <= template.limits.prompt:
             return prompt
     raise PromptTooLong(
@@ -113,9 +108,7 @@ def proof_prompt(
     )
 
 
-def correction_prompt(
-    template: Template, previous: Prompt, answer: str, errors: str, *, count_tokens: CountTokens | None = None
-) -> Prompt:
+def correction_prompt(template: Template, previous: Prompt, answer: str, errors: str) -> Prompt:
     """Continue the conversation after a completion whose proof failed. `errors`: see `node.llm.outputs.marked_errors`.
 
     Rounds count from 0, the first completion. Raises PromptTooLong, and TemplateError for a family without corrections.
@@ -128,7 +121,7 @@ def correction_prompt(
         messages=(*previous.messages, ChatMessage("assistant", answer), ChatMessage("user", request)),
         dropped=previous.dropped,
     )
-    length = _length(template, prompt, count_tokens)
+    length = _length(template, prompt)
     if length > template.limits.prompt:
         raise PromptTooLong(
             f"the conversation has {length:,} tokens, and {template.name} reads at most {template.limits.prompt:,}; "
@@ -177,21 +170,19 @@ def _without_special(pattern: str, text: str) -> str:
     return re.sub(pattern, lambda match: f"{match.group()[0]} {match.group()[1:]}", text)
 
 
-def _length(template: Template, prompt: Prompt, count_tokens: CountTokens | None) -> int:
-    return _tokens(template, prompt.text + "".join(each.content for each in prompt.messages), count_tokens)
+def _length(template: Template, prompt: Prompt) -> int:
+    return _tokens(template, prompt.text + "".join(each.content for each in prompt.messages))
 
 
-def _tokens(template: Template, text: str, count_tokens: CountTokens | None) -> int:
-    if count_tokens is not None:
-        return count_tokens(text)
+def _tokens(template: Template, text: str) -> int:
     return math.ceil(len(text.encode(errors="surrogatepass")) / template.limits.token_bytes)
 
 
-def _fitting(texts: Sequence[str], room: int, template: Template, count_tokens: CountTokens | None) -> list[str]:
+def _fitting(texts: Sequence[str], room: int, template: Template) -> list[str]:
     """The texts that fit into `room` tokens, best first. A text that does not fit is skipped."""
     chosen: list[str] = []
     for text in texts:
-        tokens = _tokens(template, text, count_tokens)
+        tokens = _tokens(template, text)
         if tokens <= room:
             chosen.append(text)
             room -= tokens

@@ -20,7 +20,7 @@ PARTS = {
     "gpu": ("gpu",),
     "prove": ("latency", "fill", "eval"),
     "premises": ("premises",),
-    "mesh": ("loop", "scale"),
+    "mesh": ("loop",),
     "monitor": ("monitor",),
 }
 """The parts of each bench, which is a module of this package. A part is the class of the module that is named like it,

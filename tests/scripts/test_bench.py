@@ -1,6 +1,3 @@
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -34,20 +31,3 @@ def test_each_part_has_its_share_and_its_price_for_an_expansion() -> None:
     assert (found["expansions_per_s"], found["cores_used"]) == (5.0, 0.5)
     assert found["lean_cpu_ms_per_candidate"] == 7.5  # those from the cache cost Lean nothing
     assert (found["verification_cpu_ms_per_proof"], found["counted"]["prover.outcome_error"]) == (100, 700)
-
-
-@pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.timeout(900)
-def test_a_short_run_records_every_result_once(tmp_path: Path) -> None:
-    out = tmp_path / "out.json"
-    command = [sys.executable, "-m", "node.command.cli", "bench", "scale", "--provers", "10", "--minutes", "0.17"]
-    command += ["--attempt-seconds", "1", "--processes", "1", "--json", str(out)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(out.read_text())
-    assert found["sound"] and found["restarts"] == 0
-    assert found["results"] >= 10 and found["records"]["recorded"] >= found["results"]
-    assert set(found["published_to_recorded"]) == {"failed", "proved"}
-    assert {"broker", "nats-server", "learner"} <= set(found["cores"])
-    assert all(each["p50_ms"] > 0 for each in (found["asking_to_attempt"], found["published_to_stored"]))

@@ -18,7 +18,7 @@ from node.lean.text.lexing import lex
 from node.lean.text.rules import proof_problem
 from node.lean.text.script import INDENT
 from node.llm.outputs import CodeError, marked_errors, parse_proof
-from node.llm.prompts import CountTokens, PromptTooLong, correction_prompt, proof_prompt
+from node.llm.prompts import PromptTooLong, correction_prompt, proof_prompt
 from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, Sampler, SamplerError
 from node.llm.templates import Template, TemplateError
 from node.prover.policies.names import BadPolicy
@@ -241,11 +241,10 @@ class SampledProofs:
         template: Template,
         *,
         decoding: Decoding | None = None,
-        count_tokens: CountTokens | None = None,
         dropped: Counter[str] | None = None,
     ) -> None:
-        """`decoding`: None for the settings of the model family's authors. `count_tokens`: the count of the model's
-        tokenizer, if available. `dropped`: counts samples without a proof, by reason.
+        """`decoding`: None for the settings of the model family's authors. `dropped`: counts samples without a
+        proof, by reason.
 
         Raises TemplateError for a template of tactics.
         """
@@ -254,7 +253,6 @@ class SampledProofs:
         self._sampler = sampler
         self._template = template
         self._decoding = decoding or template.decoding
-        self._count_tokens = count_tokens
         self.dropped: Counter[str] = Counter() if dropped is None else dropped
 
     @property
@@ -283,12 +281,10 @@ class SampledProofs:
 
     def _prompt(self, request: ProofRequest) -> Prompt:
         """Raises PromptTooLong."""
-        prompt = proof_prompt(self._template, request.theorem, count_tokens=self._count_tokens)
+        prompt = proof_prompt(self._template, request.theorem)
         for failed in request.correct:
             errors = errors_of(request.theorem, failed)
-            prompt = correction_prompt(
-                self._template, prompt, failed.draft.output, errors, count_tokens=self._count_tokens
-            )
+            prompt = correction_prompt(self._template, prompt, failed.draft.output, errors)
         return prompt
 
     def _draft(self, sample: Sample, theorem: Theorem) -> Draft:

@@ -16,9 +16,12 @@ from common.protocol import attempts
 from common.protocol.messages import MessageError, encode
 from common.records.database import RunDirectoryError, migrate
 from common.records.rows import Example, Planned, Recent, Standing, TheoremRow, Verdict, VerifiedProof, learn
-from common.records.schema import BEFORE_STATISTICS, MIGRATIONS, SCHEMA_VERSION
+from common.records.schema import MIGRATIONS, SCHEMA_VERSION
 from common.records.store import Store
 from tests.node.learner.builders import FAILED, PROVED, planned, result, row
+
+BEFORE_STATISTICS = 5
+"""The last schema version without the table `theorem_statistics`."""
 
 
 @pytest.fixture
