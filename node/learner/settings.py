@@ -102,7 +102,8 @@ class WarmStartSettings:
     decay: Share = 0.25
     """Further steps after the plateau, as a share of the steps so far, with learning rates that fall to zero."""
     seconds: Duration = 120.0
-    """Longest time until the plateau, for slow machines; the decay comes after it."""
+    """Longest time until the plateau, for slow machines; the decay comes after it. A network that this limit has ended
+    is not cached for other runs."""
     all_cores: bool = False
     """Compute with all cores of the machine, whatever [learner.trainer] threads: nothing else of the run works yet."""
 

@@ -37,6 +37,8 @@ class WarmStart(msgspec.Struct, frozen=True):
     losses: list[tuple[int, float]]
     """(step, validation loss)."""
     cached: bool = False
+    cut: bool = False
+    """The time limit ended it while the loss was still falling. Such a network is not kept for other runs."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ async def warm_start(
     result = await asyncio.to_thread(_cached, folder, log)
     if result is None:
         result = await _train(settings, data, trainer, report, log)
-        _store(folder, complete(trainer.root)[-1], result, log)
+        if not result.cut:
+            _store(folder, complete(trainer.root)[-1], result, log)
         return result
     checkpoint = complete(folder)[-1]
     log.info("warm start from the cache", steps=result.steps, folder=str(folder))
@@ -167,6 +170,9 @@ async def _train(
         await steps(warm.every, lambda _: 1.0)
         plateau = plateau.see(await measure())
         await trainer.save()
+    cut = not plateau.reached and trainer.step_number < warm.steps
+    if cut:
+        log.warning("the warm start ends at its time limit ([learner.warm_start] seconds)", step=trainer.step_number)
     # 3. Rates that fall to zero gain what large steps cannot.
     if warm.decay > 0:
         count = max(1, round(trainer.step_number * warm.decay))
@@ -174,7 +180,7 @@ async def _train(
         await measure()
     trainer.group.alone = False
     await trainer.save()
-    return WarmStart(trainer.step_number, round(time.monotonic() - started, 1), losses)
+    return WarmStart(trainer.step_number, round(time.monotonic() - started, 1), losses, cut=cut)
 
 
 def _cached(folder: Path, log: Any) -> WarmStart | None:

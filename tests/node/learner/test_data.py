@@ -133,11 +133,29 @@ async def test_a_warm_start_ends_when_its_loss_falls_no_more(tmp_path: Path, mon
     result = await warm_start(settings, loaded, trainer, report, log)
     assert result.losses == [(2, 1.0), (4, 0.5), (6, 0.499), (8, 0.498), (12, 0.4)]
     assert [factor for _, factor in trainer.batches] == [1.0] * 8 + [0.875, 0.625, 0.375, 0.125]
-    assert not result.cached and trainer.saved == [2, 4, 6, 8, 12]
+    assert not result.cached and not result.cut and trainer.saved == [2, 4, 6, 8, 12]
     again = StandInTrainer(tmp_path / "again")
     cached = await warm_start(settings, loaded, again, report, log)
     assert cached == msgspec.structs.replace(result, cached=True) and not again.batches
     assert [each.name for each in again.root.iterdir()] == ["step-000000"] and told == 2 * [1.0, 0.5, 0.499, 0.498, 0.4]
+
+
+async def test_a_warm_start_that_its_time_limit_ends_is_not_kept_for_other_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
+    settings = LearnerSettings(bank=str(write_bank(tmp_path / "bank")))
+    settings.warm_start.seconds = 0.0
+    loaded = data.load(settings, tmp_path / "segments")
+
+    async def report(step: int, values: dict[str, float]) -> None: ...
+
+    for folder in ("first", "second"):
+        trainer = StandInTrainer(tmp_path / folder)
+        checkpoint.save(trainer.root / "step-000000", tiny_model(), tiny_tokenizer(), step=0)
+        trainer.losses = [1.0]
+        result = await warm_start(settings, loaded, trainer, report, structlog.get_logger())
+        assert result.cut and not result.cached and trainer.batches
 
 
 # --- mixtures of banks by weight --------------------------------------------------------------------------------------
