@@ -6,6 +6,7 @@ An atomic write goes to a temporary path in the same folder, which is then renam
 from __future__ import annotations
 
 import gzip
+import hashlib
 import importlib
 import os
 import shutil
@@ -20,6 +21,12 @@ import msgspec
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that are not JSON of the wanted type: bytes that are not UTF-8, and values that nest
 without end, have errors of their own."""
+
+
+def file_digest(path: Path) -> str:
+    """The blake2b digest of a file in hex, by which weights are identified everywhere. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, hashlib.blake2b).hexdigest()
 
 
 @contextmanager

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from common.bus.names import ACK_WAIT, NODE_TTL
     from common.bus.permissions import Role
     from common.bus.signing import Signer
-    from common.bus.stored import Lease, file_digest
+    from common.bus.stored import Lease
     from common.settings import BusSettings
 
 __all__ = [
@@ -78,7 +78,6 @@ __all__ = [
     "Subscription",
     "TooManyWaiting",
     "Unanswered",
-    "file_digest",
     "names",
     "persistently",
 ]

@@ -26,6 +26,7 @@ from common.bus import connection
 from common.bus.asking import BusError, DigestMismatch, NotThere, TooManyWaiting, Unanswered
 from common.bus.connection import NO_RESPONDERS, Connection, Replies, status_of
 from common.bus.names import MOST_LEASED, answers_stream
+from common.files import file_digest
 from common.life.waiting import wait_first
 from common.protocol.attempts import MAX_PARTS
 from common.protocol.messages import AnyMessage, MessageError, decode
@@ -533,12 +534,6 @@ CHUNKS = 64
 OVERHEAD = 1.05
 """Space that the object store needs for a file, relative to its size: each chunk of 128 KiB has a header, and each file
 has one more entry. Measured: less than 1% more."""
-
-
-def file_digest(path: Path) -> str:
-    """blake2b of a file, as hex digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, hashlib.blake2b).hexdigest()
 
 
 async def put_object(jetstream: Any, bucket: str, name: str, path: Path) -> str:

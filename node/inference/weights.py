@@ -18,12 +18,12 @@ import structlog
 import torch
 
 from common.bus import Bus, BusError, Unanswered
+from common.files import file_digest
 from common.protocol.messages import Busy, Failure, FailureKind, WeightsState
 from common.weights import KEY
 from node.inference.engine.engine import Engine, WeightsId
 from node.inference.settings import EngineSettings
 from node.inference.worker import Worker
-from node.model import weights as weights_file
 from node.model.checkpoint import read_weights, weights_digest
 from node.model.checkpoint_folders import short_digest, weights_at
 from node.model.weights import Weights, WeightsError
@@ -152,7 +152,7 @@ class WeightsStore:
 
     @staticmethod
     def _is_whole(path: Path, digest: str) -> bool:
-        return path.exists() and weights_file.digest(path) == digest
+        return path.exists() and file_digest(path) == digest
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import safetensors
 import torch
 from safetensors.torch import load_file, save_file
 
-from common.files import sync
+from common.files import file_digest, sync
 from common.life import faults
 from node.model import weights
 from node.model.checkpoint_folders import (
@@ -25,7 +25,6 @@ from node.model.checkpoint_folders import (
     CheckpointError,
     check,
     complete,
-    digest,
     fingerprint,
     latest,
     proofs_note,
@@ -158,4 +157,4 @@ def read_weights(path: Path, device: torch.device | str = "cpu") -> Weights:
 def weights_digest(path: Path) -> str:
     """The digest that identifies the weights: of the file, or of a checkpoint's state.json, which has the digests of
     the checkpoint's files. Raises OSError."""
-    return digest(path / STATE if path.is_dir() else path)
+    return file_digest(path / STATE if path.is_dir() else path)

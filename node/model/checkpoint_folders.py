@@ -4,13 +4,13 @@ what a network was trained on. Without torch.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from common.files import file_digest
 from node.model.config import FileMismatch, ModelConfig, config_from_dict
 
 if TYPE_CHECKING:
@@ -31,32 +31,20 @@ TOKENIZER = "tokenizer.json"
 DIGITS = 16
 """Hex digits of the short digests for users and evaluations."""
 
-CHUNK = 1 << 20
-"""Bytes read at a time for a digest."""
-
 
 class CheckpointError(ValueError):
     """A checkpoint that is missing, incomplete, truncated, of another schema, or inconsistent; the text names the
     file."""
 
 
-def digest(path: Path) -> str:
-    """The blake2b digest of a file in hex, by which weights are identified everywhere."""
-    state = hashlib.blake2b()
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            state.update(chunk)
-    return state.hexdigest()
-
-
 def short_digest(path: Path) -> str:
     """A short digest of the weights of a file or checkpoint folder, for users and comparisons. Raises OSError."""
-    return digest(path / WEIGHTS if path.is_dir() else path)[:DIGITS]
+    return file_digest(path / WEIGHTS if path.is_dir() else path)[:DIGITS]
 
 
 def fingerprint(path: Path) -> dict[str, Any]:
     """A file's entry in state.json."""
-    return {"bytes": path.stat().st_size, "blake2b": digest(path)}
+    return {"bytes": path.stat().st_size, "blake2b": file_digest(path)}
 
 
 def check(directory: Path) -> dict[str, Any]:
@@ -105,7 +93,7 @@ def _check_file(path: Path, size: int, blake2b: str) -> None:
         actual = path.stat().st_size
         if actual != size:
             raise CheckpointError(f"{path} has {actual} bytes, but it was written with {size}: truncated?")
-        if digest(path) != blake2b:
+        if file_digest(path) != blake2b:
             raise CheckpointError(f"{path} was changed after it was written: its digest differs")
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror}; the checkpoint is not complete") from error

@@ -16,8 +16,7 @@ import safetensors
 import torch
 from safetensors.torch import load_file, save_file
 
-from common.files import replacing
-from node.model.checkpoint_folders import digest
+from common.files import file_digest, replacing
 from node.model.config import FileMismatch, ModelConfig, config_from_dict
 from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.transformer import Transformer
@@ -77,7 +76,7 @@ def build_model(config: ModelConfig, tensors: dict[str, torch.Tensor], tokenizer
 
 # --- weights files ----------------------------------------------------------------------------------------------------
 
-__all__ = ["SCHEMA_VERSION", "Weights", "WeightsError", "digest", "read", "write"]
+__all__ = ["SCHEMA_VERSION", "Weights", "WeightsError", "read", "write"]
 
 SCHEMA_VERSION = 1
 """Incremented when the meaning of a tensor or of the metadata changes."""
@@ -112,7 +111,7 @@ def write(path: Path, model: Transformer, tokenizer: Tokenizer, information: dic
     with replacing(path) as temporary:
         with written(temporary):
             save_file(state_tensors(model), temporary, metadata=metadata)
-        return digest(temporary)
+        return file_digest(temporary)
 
 
 def read(path: Path, device: torch.device | str = "cpu") -> Weights:

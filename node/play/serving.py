@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from common import weights
-from common.bus import BusError, file_digest, persistently
+from common.bus import BusError, persistently
+from common.files import file_digest
 from common.life.process import kill_group, spawn_child
 from common.output.visible import say
 from common.protocol.messages import ModelFacts, ModelState, WeightsState, facts_of

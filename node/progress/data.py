@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.seeds import is_held_out
 from node.data import grammar
 from node.data.errors import InputError
 from node.data.grammar import PROGRESS, TRANSITIONS
@@ -66,15 +65,6 @@ def questions(rows: Iterable[ProgressRow]) -> list[Question]:
         text = question(row.goal, row.tactic, row.prefix)
         least[text] = min(row.steps_remaining, least.get(text, row.steps_remaining))
     return [Question(text, steps) for text, steps in least.items()]
-
-
-def split(rows: Sequence[ProgressRow], share: int) -> tuple[list[ProgressRow], list[ProgressRow]]:
-    """Splits rows into (training, held out). One in `share` theorems is held out with all its rows; 0: none."""
-    train: list[ProgressRow] = []
-    held_out: list[ProgressRow] = []
-    for row in rows:
-        (held_out if is_held_out(row.theorem, share) else train).append(row)
-    return train, held_out
 
 
 # --- sources ----------------------------------------------------------------------------------------------------------

@@ -15,10 +15,11 @@ import numpy as np
 import torch
 from transformers import PrinterCallback, Trainer, TrainingArguments, set_seed
 
+from common.seeds import split
 from node.data.errors import InputError
 from node.model.hub.folders import written_folder
 from node.progress.command import ProgressSettings
-from node.progress.data import Question, questions, read_all, split
+from node.progress.data import Question, questions, read_all
 from node.progress.model import ProgressModel, begin, fresh
 from node.tuning import carrying_out
 from node.tuning.base_model import lora_config

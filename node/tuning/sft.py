@@ -23,7 +23,7 @@ from transformers import PrinterCallback, set_seed
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling, SFTTrainer
 
-from common.seeds import is_held_out
+from common.seeds import split
 from node.data.errors import InputError
 from node.data.grammar import PAIRS
 from node.data.reading import Data, read_all
@@ -433,16 +433,6 @@ def as_examples(template: Template, pairs: Sequence[Pair]) -> list[Example]:
             "(MODEL@TEMPLATE)"
         )
     return [Example(Prompt(pair.prompt), pair.completion, pair.weight) for pair in pairs]
-
-
-def split(examples: Iterable[Example], share: int) -> tuple[list[Example], list[Example]]:
-    """Splits examples into (training, held out). One in `share` theorems is held out, with its steps and whole proofs;
-    0: none."""
-    train: list[Example] = []
-    held_out: list[Example] = []
-    for example in examples:
-        (held_out if is_held_out(example.theorem, share) else train).append(example)
-    return train, held_out
 
 
 # --- TRL's trainer, with a loss weight for each example ---------------------------------------------------------------

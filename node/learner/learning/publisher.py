@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common import weights
-from common.bus import BusError, file_digest
+from common.bus import BusError
+from common.files import file_digest
 from common.life import faults
 from common.protocol.messages import PinnedWeights, WeightsState
 from common.records.rows import WeightsRow

@@ -18,8 +18,9 @@ from nats.aio.msg import Msg
 from pytest import Subtests
 
 from broker.streams import run_spec
-from common.bus import Bus, BusSettings, DigestMismatch, Lease, NotThere, RemoteFailure, Signer, file_digest, names
+from common.bus import Bus, BusSettings, DigestMismatch, Lease, NotThere, RemoteFailure, Signer, names
 from common.bus.connection import MALFORMED, _OrderedClient
+from common.files import file_digest
 from common.protocol.attempts import Purpose
 from common.protocol.messages import SCHEMA_VERSION, Failure, FailureKind, Heartbeat, Message, decode, encode
 from common.protocol.subjects import CHANNELS, DURABLE_CLIENTS, SIGNED, Channel, Delivery, channel_name

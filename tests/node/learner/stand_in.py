@@ -6,7 +6,7 @@ The real one is tested in `test_trainer_group` and `test_learner`.
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.bus import file_digest
+from common.files import file_digest
 from node.learner.replay.replay import Ref
 from node.learner.settings import TrainerSettings
 from node.learner.trainer.group import ResilientTrainer

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from common.files import file_digest
 from node.model import checkpoint, weights
 from node.model.checkpoint import CheckpointError
 from node.model.checkpoint_folders import newest_whole, set_aside
@@ -121,7 +122,7 @@ def test_a_weights_file_carries_all_that_inference_needs(tmp_path: Path, tied: b
     loaded = weights.read(path)
     assert all(torch.equal(*pair) for pair in zip(model.parameters(), loaded.model.parameters(), strict=True))
     assert not loaded.model.training and loaded.tokenizer.to_json() == tiny_tokenizer().to_json()
-    assert loaded.information == {"version": "3"} and weights.digest(path) == digest
+    assert loaded.information == {"version": "3"} and file_digest(path) == digest
     assert [entry.name for entry in tmp_path.iterdir()] == ["weights.safetensors"]
 
 

@@ -7,8 +7,9 @@ import pytest
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from common.seeds import split
 from node.progress import command
-from node.progress.data import Question, question, questions, read, split
+from node.progress.data import Question, question, questions, read
 from node.progress.model import begin
 from tests.node.progress.conftest import LEARNING, flags, jsonl, rows
 

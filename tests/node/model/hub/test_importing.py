@@ -10,13 +10,13 @@ from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
+from common.files import file_digest
 from node.model import checkpoint
 from node.model.config import ModelConfig
 from node.model.hub import conversion
 from node.model.hub.conversion import BadFolder, Origin, export, read_folder, without_paths
 from node.model.tokenizer import Tokenizer
 from node.model.transformer import Transformer, expected_value
-from node.model.weights import digest
 from tests.files import truncate
 from tests.node.model.hub.exported import VARIANTS, loaded, ours, written
 from tests.node.model.tiny import TEXTS, tiny_loss, tiny_model, tiny_tokenizer, tiny_tokens
@@ -30,7 +30,7 @@ def test_untouched_it_comes_back_bit_by_bit(tmp_path, variant):
     found = read_folder(folder)
     for name, out in ((model, "before"), (found.model, "after")):
         checkpoint.save(tmp_path / out, name, tiny_tokenizer(), step=7)
-    assert digest(tmp_path / "before/model.safetensors") == digest(tmp_path / "after/model.safetensors")
+    assert file_digest(tmp_path / "before/model.safetensors") == file_digest(tmp_path / "after/model.safetensors")
     assert (found.model.config, found.tokenizer.digest, found.step) == (model.config, tiny_tokenizer().digest, 7)
 
 
