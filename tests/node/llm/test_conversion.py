@@ -5,10 +5,11 @@ import shutil
 
 import pytest
 
+from common.files import file_digest
 from node.llm.command import main
 from node.model import checkpoint
 from node.model.checkpoint import read_weights
-from node.model.weights import digest, write
+from node.model.weights import write
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 
 pytestmark = pytest.mark.compute
@@ -31,7 +32,7 @@ def test_a_run_is_exported_and_comes_back_bit_by_bit(run_folder, tmp_path, capsy
     assert main(["import", str(out), str(back)]) == 0
     assert "step 7" in capsys.readouterr().out
     newest = run_folder / "checkpoints/step-000007"
-    assert digest(back / "model.safetensors") == digest(newest / "model.safetensors")
+    assert file_digest(back / "model.safetensors") == file_digest(newest / "model.safetensors")
     assert (back / "tokenizer.json").read_bytes() == (newest / "tokenizer.json").read_bytes()
     assert read_weights(back).information["step"] == "7"
     assert checkpoint.load(back).tokenizer.digest == tiny_tokenizer().digest
