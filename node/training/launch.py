@@ -102,16 +102,19 @@ def launch(command: Sequence[str], ranks: int, threads: int, where: Path) -> int
 async def _launch(command: Sequence[str], ranks: int, threads: int, where: Path) -> int:
     with tempfile.TemporaryDirectory(prefix="proofmesh-ranks-") as folder:
         rendezvous = Path(folder) / "rendezvous"
-        processes = [
-            await start_rank(command, rank_environment(rank, ranks, threads, rendezvous)) for rank in range(ranks)
-        ]
+        processes: list[asyncio.subprocess.Process] = []
+        waits: dict[asyncio.Task[int], int] = {}
         too_late = asyncio.Event()
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT):  # before the first rank: none is left behind
             loop.add_signal_handler(number, _pass_on, processes, number, too_late)
-        waits = {asyncio.create_task(process.wait()): rank for rank, process in enumerate(processes)}
-        watching = asyncio.create_task(_watch(waits, where))
+        watching: asyncio.Task[int] | None = None
         try:
+            for rank in range(ranks):
+                process = await start_rank(command, rank_environment(rank, ranks, threads, rendezvous))
+                processes.append(process)
+                waits[asyncio.create_task(process.wait())] = rank
+            watching = asyncio.create_task(_watch(waits, where))
             await wait_first(watching, too_late)
             if watching.done():
                 return watching.result()
@@ -121,7 +124,7 @@ async def _launch(command: Sequence[str], ranks: int, threads: int, where: Path)
                 f"from the newest checkpoint in {where / 'checkpoints'}"
             )
         finally:
-            for task in (watching, *waits):
+            for task in (*filter(None, [watching]), *waits):
                 task.cancel()
             await asyncio.gather(*(kill_group(process, grace=0) for process in processes))
 
