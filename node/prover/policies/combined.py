@@ -140,6 +140,10 @@ def wrapped(policy: Policy | ByTurns, wrap: Callable[[Policy], Policy]) -> Polic
 EXPLORED_SHARE = 0.25
 """Share of the prior mass that all explored tactics get together (AlphaZero's share of noise)."""
 
+LEADING_SHARE = 0.25
+"""Share of the expansions in which one explored tactic gets the largest mass, so that the search goes on behind it.
+With small equal parts a search tries them, and never visits a state to which one leads."""
+
 
 class ExploringPolicy:
     """A policy that adds up to `count` tactics of the fixed list to its proposals, drawn with the request's seed."""
@@ -160,17 +164,21 @@ def explored(
     proposals: list[Proposal], state: str, count: int, seed: int, rule: TacticRule | None = None
 ) -> list[Proposal]:
     """The proposals, followed by up to `count` new tactics of the fixed list, each with an equal part of
-    EXPLORED_SHARE."""
+    EXPLORED_SHARE. In LEADING_SHARE of all cases, the first of them comes before all proposals in the search."""
     proposed = {proposal.tactic for proposal in proposals}
     unproposed = [tactic for tactic in candidates(read_goal(state)) if tactic not in proposed]
     if rule is not None:
         unproposed = [tactic for tactic in unproposed if not tactic_problem(tactic, rule)]
-    chosen = random.Random(seed).sample(unproposed, min(count, len(unproposed)))
+    generator = random.Random(seed)
+    chosen = generator.sample(unproposed, min(count, len(unproposed)))
     if not chosen:
         return proposals
     mass = sum(proposal.mass for proposal in proposals)
     each = EXPLORED_SHARE / (1.0 - EXPLORED_SHARE) * (mass or 1.0) / len(chosen)
-    return [*proposals, *(Proposal(tactic, each) for tactic in chosen)]
+    masses = [each] * len(chosen)
+    if proposals and generator.random() < LEADING_SHARE:
+        masses[0] = 1.001 * max(proposal.mass for proposal in proposals)
+    return [*proposals, *(Proposal(tactic, part) for tactic, part in zip(chosen, masses, strict=True))]
 
 
 class RuledPolicy:

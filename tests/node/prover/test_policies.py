@@ -173,8 +173,14 @@ def test_explored_candidates_come_from_the_fixed_list_by_seed_and_share_their_pa
     added, everything = [proposal.tactic for proposal in proposals[2:]], {*candidates(read_goal(BOTH))}
     assert len(set(added)) == 5 and set(added) <= everything - {"constructor"}
     assert [each.tactic for each in explored(SAMPLED, BOTH, 5, seed=2)][2:] != added
-    masses = [proposal.mass for proposal in proposals]
-    assert sum(masses[2:]) / sum(masses) == pytest.approx(EXPLORED_SHARE) and len(set(masses[2:])) == 1
+    leads = []
+    for seed in range(200):
+        masses = [proposal.mass for proposal in explored(SAMPLED, BOTH, 5, seed)]
+        leads.append(masses[2] > max(masses[:2] + masses[3:]))
+        if not leads[-1]:
+            assert sum(masses[2:]) / sum(masses) == pytest.approx(EXPLORED_SHARE)
+        assert len(set(masses[3:])) == 1
+    assert 0.15 < sum(leads) / 200 < 0.35, "in a quarter of the expansions one of them comes first"
     assert {each.tactic for each in explored(SAMPLED, BOTH, 1000, seed=1)} == {*everything, "exact hp"}
     assert all(proposal.mass > 0 for proposal in explored([], BOTH, 3, seed=1))
 
