@@ -103,18 +103,19 @@ async def _launch(command: Sequence[str], ranks: int, threads: int, where: Path)
     with tempfile.TemporaryDirectory(prefix="proofmesh-ranks-") as folder:
         rendezvous = Path(folder) / "rendezvous"
         processes: list[asyncio.subprocess.Process] = []
-        waits: dict[asyncio.Task[int], int] = {}
         too_late = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):  # before the first rank: none is left behind
             loop.add_signal_handler(number, _pass_on, processes, number, too_late)
-        watching: asyncio.Task[int] | None = None
+        tasks: list[asyncio.Task[int]] = []
         try:
             for rank in range(ranks):
                 process = await start_rank(command, rank_environment(rank, ranks, threads, rendezvous))
                 processes.append(process)
-                waits[asyncio.create_task(process.wait())] = rank
+                tasks.append(asyncio.create_task(process.wait()))
+            waits = {wait: rank for rank, wait in enumerate(tasks)}
             watching = asyncio.create_task(_watch(waits, where))
+            tasks.append(watching)
             await wait_first(watching, too_late)
             if watching.done():
                 return watching.result()
@@ -124,7 +125,7 @@ async def _launch(command: Sequence[str], ranks: int, threads: int, where: Path)
                 f"from the newest checkpoint in {where / 'checkpoints'}"
             )
         finally:
-            for task in (*filter(None, [watching]), *waits):
+            for task in tasks:
                 task.cancel()
             await asyncio.gather(*(kill_group(process, grace=0) for process in processes))
 

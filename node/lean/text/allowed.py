@@ -299,7 +299,7 @@ def _is_index(tokens: Sequence[Token], number: int) -> bool:
     before = tokens[number - 1] if number else None
     if before is None or before.end != tokens[number].start:
         return False
-    ends_term = before.kind != "symbol" or before.text in _CLOSING or before.text in ("·", "›", "_")
+    ends_term = before.kind != "symbol" or before.text in _CLOSING or before.text in ("·", "›")
     if not ends_term or before.text in _BEFORE_LIST:
         return False
     depth = 0
@@ -622,16 +622,18 @@ _RUNS_TACTICS = re.compile(r"\bby\b|‹|\bmod_cast\b|\bnofun\b|\bnomatch\b|[Dd]e
 @lru_cache(64)
 def syntax_problem(header: str) -> str:
     """Why no rule can be enforced below a text: it defines tactics or notation that runs some; empty if it does not."""
-    code = blanked(header)
-    match = _DEFINES.search(code)
-    if match is None:
-        running = (each for each in _NOTATION.finditer(code) if _RUNS_TACTICS.search(each.group()))
-        match = next(running, None)
+    match = _defining(blanked(header)) or _defining(tokens_of(header).code_of(header))  # raw strings differ
     if match is None:
         return ""
-    line = code.count("\n", 0, match.start()) + 1
+    line = header.count("\n", 0, match.start()) + 1
     what = " ".join(match.group().split())[:40]
     return f"line {line} of its header or file defines syntax (`{what}`): with allow or ban, tactics must be known"
+
+
+def _defining(code: str) -> re.Match[str] | None:
+    """What defines tactics, or notation that runs some."""
+    running = (each for each in _NOTATION.finditer(code) if _RUNS_TACTICS.search(each.group()))
+    return _DEFINES.search(code) or next(running, None)
 
 
 def theorem_problem(theorem: Theorem) -> str:

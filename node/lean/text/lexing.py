@@ -45,14 +45,18 @@ NO_NAME = rf"[^\W{_REST}]"
 _SYMBOL = r"[^\w\s()\[\]{}⟨⟩.,;:'\"«»]"
 """A character of a symbol that a library may continue with letters, such as Mathlib's `→o` and `→SL[`."""
 
-_WORDS = tuple(
-    re.compile(rf"{beginning}[\w']*[?%!]*")
-    for beginning in (
-        r"[^\W\d]",
-        rf"(?<={NO_NAME})[{LETTERS}]",  # `αᵒᵖopen`: to Lean, two of these letters belong to no name
-        rf"(?<={_SYMBOL}\w)[{LETTERS}]",  # `→oopen`
-        rf"(?<={_SYMBOL}\w\w)[{LETTERS}]",
-    )
+WORD = re.compile(r"[^\W\d][\w']*[?%!]*")
+
+_WORDS = (
+    WORD,
+    *(
+        re.compile(rf"(?<={before})[{LETTERS}][\w']*[?%!]*")
+        for before in (
+            NO_NAME,  # `αᵒᵖopen`: to Lean, two of these letters belong to no name
+            rf"{_SYMBOL}\w",  # `→oopen`
+            rf"{_SYMBOL}\w\w",
+        )
+    ),
 )
 
 
@@ -441,6 +445,14 @@ class Tokens:
     """Offset of the first place that Lean may divide differently; the text's length if there is none."""
     end: int
     """Offset where reading ended: the text's length, or the start of a comment or string that never ends."""
+
+    def code_of(self, text: str) -> str:
+        """The text with comments, strings and character literals replaced by spaces, as Lean divides it."""
+        code = list(_blank(text))
+        for token in self.tokens:
+            if token.kind not in ("string", "char"):
+                code[token.start : token.end] = token.text
+        return "".join(code)
 
 
 def tokens_of(text: str) -> Tokens:

@@ -12,7 +12,7 @@ import unicodedata
 
 from common.lean import TacticRule
 from node.lean.text.allowed import refusal
-from node.lean.text.lexing import NO_NAME, Lexed, ambiguity, folded, glued_number, lex, tokens_of, words_in
+from node.lean.text.lexing import NO_NAME, WORD, Lexed, ambiguity, folded, glued_number, lex, tokens_of, words_in
 
 MAX_TACTIC_BYTES = 8 * 1024
 """Size limit of a tactic. Most have one or a few lines; Mathlib's longest have about 4 KB."""
@@ -61,7 +61,6 @@ unfold intro intros fun_prop bound nlinarith tauto
 """
 """Tactics that search or suggest if a question mark follows them."""
 
-_WORD = re.compile(r"[^\W\d][\w']*[?%!]*")
 _LAST_WORD = re.compile(r"(?<![\w'.])([^\W\d][\w']*)[?!]*$")
 _BEFORE_TACTICS = """
 by try repeat repeat' repeat1' all_goals all_goals' any_goals any_goals' focus first on_goal fail_if_success
@@ -171,12 +170,16 @@ def header_problem(header: str) -> str:
     lexed = lex(header)
     if problem or lexed.problem:
         return f"the header: {problem or lexed.problem}"
-    for match in re.finditer(r"set_option\s+([^\s]+)", lexed.code):
+    read = tokens_of(header)
+    if (doubtful := min(read.doubtful, read.end)) < len(header):
+        return f"the header: {header[doubtful : doubtful + 20]!r} cannot be read with certainty"
+    code = read.code_of(header)
+    for match in re.finditer(r"set_option\s+([^\s]+)", code):
         if switches_checks_off(match.group(1)):
             return f"the header: the option `{match.group(1)}` is not allowed: it would switch a check off"
     if problem := glued_number(header):
         return f"the header: {problem}"
-    for text in (lexed.code, folded(lexed.code)):
+    for text in (code, folded(code)):
         for match in words_in(text.replace("«", " ").replace("»", " ")):
             word = match.group().rstrip("?!")
             if word in _HEADER_WORDS or any(words.fullmatch(word) for words in _BEGINNINGS.values()):
@@ -251,7 +254,7 @@ def _is_a_name(code: str, start: int, end: int) -> bool:
     if word.endswith(("?", "!")):
         return False
     # 1. `TACTIC says TACTIC`
-    following = _WORD.match(behind)
+    following = WORD.match(behind)
     if word == "says" and (before.endswith(("?", "]")) or (following and following.group() in _SEARCHING.split())):
         return False
     # 2. A part of a longer name, or the name of a binder or an argument.

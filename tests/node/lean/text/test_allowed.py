@@ -144,5 +144,7 @@ def test_syntax_of_a_header_or_a_file_refuses_the_rule() -> None:
         place = Place(Context.of(f"import A\n{text}\n"), "theorem t : p := by\n  ", "\n")
         assert "(h : p" in text or theorem_problem(Theorem("t", "", "p", place=place, rule=rule)), text
         assert not theorem_problem(Theorem("t", "", "p", text))
+        hidden = f'def s := r"\\"\n{text}\ndef u := 1 -- "'  # the string ends behind its backslash
+        assert "(h : p" in text or theorem_problem(Theorem("t", "", "p", hidden, rule=rule)), hidden
     fine = 'notation "x" => 1\ntheorem f : p := by simp\n@[simp] theorem g : p := h\n-- macro\ndef macroes := "syntax"'
     assert not theorem_problem(Theorem("t", "", "p", fine, rule=rule))

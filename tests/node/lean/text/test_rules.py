@@ -102,6 +102,18 @@ def test_a_symbol_of_a_library_hides_no_word_behind_it(symbol):
     assert not tactic_problem(f"exact ({symbol} x)") and not statement_problem("", f"{symbol} x = y")
 
 
+def test_a_header_is_read_as_lean_divides_it():
+    raw = (
+        'def s := r"\\"\n{} "x" : tactic => `(tactic| trivial)\ndef t := 1 -- "'  # the string ends behind its backslash
+    )
+    assert "`macro`" in header_problem(raw.format("macro"))
+    assert "`debug.skipKernelTC`" in header_problem(raw.format("set_option debug.skipKernelTC true in notation"))
+    assert "certainty" in header_problem('def s := s!"{f "a"} macro"')
+    assert not header_problem(
+        '/- macro -/ open Nat -- elab\ndef s := r"macro" ++ "syntax" ++ s!"{1} elab"\nnotation "x" => 1'
+    )
+
+
 def test_numbers_and_symbols_of_ordinary_texts_are_no_problem():
     texts = (
         "x.1.2 + 1.5 * 2e3 - 0xff = 10",
